@@ -4,7 +4,7 @@ import { BadName, BadOption, BadStorage, Unsupported } from './errors.ts'
 import type { Format } from './formats/format.ts'
 import { isOrigin } from './http/cross-origin.ts'
 import { isObject } from './http/json-value.ts'
-import type { ListingOptions } from './listing/listing.ts'
+import type { ListSettings } from './listing/lists.ts'
 import type { QueryableProperty } from './listing/queryable.ts'
 import { actionNames, ownedRouteOptions } from './options.ts'
 import type { ActionName, LimitOptions, Options } from './options.ts'
@@ -200,7 +200,7 @@ function checkOption (name: string, option: string, value: unknown, kinds = opti
 export function checkListing (
   name: string,
   known: ReadonlyMap<string, QueryableProperty>,
-  { filter, sort, search }: ListingOptions
+  { filter, sort, search }: Pick<ListSettings, 'filter' | 'sort' | 'search'>
 ): void {
   const scalars = [...known.keys()]
   const strings = [...known.values()].filter(({ type }) => type === 'string').map(({ property }) => property)

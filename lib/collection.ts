@@ -1,38 +1,29 @@
 import type { LinkFailures } from './response/links.ts'
-import type { TagSuffixes } from './response/tag-suffix.ts'
+import type { Neighbors } from './response/presentation.ts'
+import type { View } from './engine/view.ts'
 import type { AnyFeature, Attached, Feature } from './features/feature.ts'
 import type { Format, Link } from './formats/format.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import type { AccessRules } from './access/rules.ts'
 import type { Identity } from './schema/ids.ts'
-import type { Listing } from './listing/listing.ts'
+import type { Lists } from './listing/lists.ts'
 import type { ItemType } from './schema/item-type.ts'
 import type { CollectionCalls } from './calls/types.ts'
 import type {
   ActionName,
   EtagOptions,
   HookOptions,
-  LimitOptions,
   PutOptions,
   RouteOptions,
   Transaction
 } from './options.ts'
-import type { RepresentationCache } from './formats/representation-cache.ts'
-import type { JsonSchema, Order, Storage } from './storage/contract.ts'
-import type { WriteQueue } from './items/write-queue.ts'
+import type { JsonSchema, Storage } from './storage/contract.ts'
+import type { WriteQueue } from './engine/write-queue.ts'
 
 /** The collection that another one is nested in, and the property of nested items that holds the id of the parent. */
 export interface Parent {
   readonly collection: Collection
   readonly property: string
-}
-
-/** What the app serves around a collection, for links. Complete when the app is ready. */
-export interface Neighbors {
-  /** The names of the collections that are nested in its items. */
-  readonly children: ReadonlySet<string>
-  /** Whether the items that it is nested in can be read. */
-  readonly hasParent: boolean
 }
 
 /** What the service plugin sets for all collections of an app. Complete when the app is ready. */
@@ -45,8 +36,24 @@ export interface ServiceInfo {
   readonly documentation?: string | undefined
 }
 
-/** The neighbors of a collection that no app serves yet. */
-export const noNeighbors: Neighbors = Object.freeze({ children: new Set<string>(), hasParent: false })
+/** What the app that serves a collection adds to it. */
+export interface ServingApp {
+  readonly neighbors: Neighbors
+  readonly service: ServiceInfo
+  /** Logs functions that fail to decide about links. */
+  readonly linkFailures?: LinkFailures
+  /** Calls a collection of the app, as part of a transaction if there is one. */
+  readonly openCollection?: <Other extends object, Adds>(
+    definition: Definition<Other, Adds>,
+    transaction: Transaction | undefined
+  ) => CollectionCalls<Other, Adds>
+}
+
+/** For a collection that no app serves yet. */
+export const noApp: ServingApp = Object.freeze({
+  neighbors: { children: new Set<string>(), hasParent: false },
+  service: {}
+})
 
 declare const addsType: unique symbol
 
@@ -110,10 +117,8 @@ export interface Collection<Item = object> extends Definition<Item> {
   readonly challenge: string
   /** The origins whose pages may send requests without a CORS preflight; `*` means all. */
   readonly trustedOrigins: readonly string[] | '*'
-  /** The number of items on a page. */
-  readonly limit: Readonly<Required<LimitOptions>>
-  readonly order: readonly Order[]
-  readonly listing: Listing
+  /** How callers who see all properties can query lists. */
+  readonly lists: Lists
   readonly put: Readonly<Required<PutOptions>>
   readonly etag: Readonly<Required<EtagOptions>>
   readonly cache: { readonly list: CachePolicy, readonly read: CachePolicy }
@@ -125,26 +130,14 @@ export interface Collection<Item = object> extends Definition<Item> {
   readonly formats: readonly Format[]
   /** Those of the formats, in their order. */
   readonly mediaTypes: readonly string[]
-  /** Rendered entries, by format. */
-  readonly representations: ReadonlyMap<Format, RepresentationCache>
-  readonly tagSuffixes: TagSuffixes
-  /** What the service plugin sets for all collections. */
-  readonly service: ServiceInfo
-  /** The custom actions that the caller may call; undefined if it may call all. */
-  readonly allowedActions: ReadonlySet<string> | undefined
+  /** What depends on the caller, by the properties that it does not see: see engine/view.ts. */
+  readonly views: Map<string, View>
+  readonly app: ServingApp
   /** The collection that it is nested in. */
   readonly parent: Parent | undefined
-  readonly neighbors: Neighbors
   readonly hooks: Readonly<HookOptions<Item>>
-  /** Calls a collection of the app, as part of a transaction if there is one. Set when an app serves the collection. */
-  readonly openCollection?: <Other extends object, Adds>(
-    definition: Definition<Other, Adds>,
-    transaction: Transaction | undefined
-  ) => CollectionCalls<Other, Adds>
   /** What the features have attached. */
   readonly attached: Attached
-  /** Logs functions that fail to decide about links. Set when an app serves the collection. */
-  readonly linkFailures?: LinkFailures
   /** Further links of an item. */
   links? (context: { readonly item: Readonly<Item> }): Readonly<Record<string, Link>>
   with (...features: ReadonlyArray<Feature<Item, unknown> | undefined>): Collection<Item>

@@ -1,22 +1,20 @@
 import { checkCache, isPersonal, readAccess, toRuleTable } from './access/rules.ts'
 import type { AccessOptions } from './access/rules.ts'
 import { checkListing, checkOptions, checkStorage, checkSupport, defaultLimit } from './checks.ts'
-import { noNeighbors } from './collection.ts'
+import { noApp } from './collection.ts'
 import type { Collection, Definition } from './collection.ts'
 import { BadOption } from './errors.ts'
 import type { AnyFeature, Feature } from './features/feature.ts'
 import { Attachments } from './features/host.ts'
 import { json } from './formats/json.ts'
-import { createCaches } from './formats/representation-cache.ts'
 import { toCachePolicy } from './http/cache-control.ts'
 import { buildCacheGroupInvalidation, buildCacheGroups } from './http/cache-groups.ts'
 import { defaultChallenge } from './http/www-authenticate.ts'
-import { WriteQueue } from './items/write-queue.ts'
-import { deriveListing } from './listing/listing.ts'
+import { WriteQueue } from './engine/write-queue.ts'
+import { deriveLists } from './listing/lists.ts'
 import { toTotalOrder } from './listing/selection.ts'
 import { actionNames } from './options.ts'
 import type { EtagOptions, ListOptions, Options, PutOptions, RouteOptions } from './options.ts'
-import { TagSuffixes } from './response/tag-suffix.ts'
 import { mergeRouteOptions } from './route-options.ts'
 import { checkOrder, checkProperties, checkRequiredReadOnly, checkSchema } from './schema/checks.ts'
 import { findDateTimes, normalizeDates } from './schema/date-times.ts'
@@ -111,10 +109,8 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     groups: cache && { read: buildCacheGroups(name), write: buildCacheGroupInvalidation(name) },
     formats,
     mediaTypes: formats.map((format) => format.mediaType),
-    service: {},
     dateTimes,
-    allowedActions: undefined as Collection['allowedActions'],
-    neighbors: noNeighbors,
+    app: noApp,
     hooks: options.hooks ?? {},
     ...options.links !== undefined && { links: options.links }
   }
@@ -161,8 +157,8 @@ function createComposer<Schema extends ObjectSchema> (
   options: Options<Schema>,
   base: Base<Schema>
 ): (features: readonly AnyFeature[]) => Collection<ItemOf<Schema>> {
-  const { name, formats, links } = base as Pick<Collection, 'name' | 'formats' | 'links'>
-  const { timestamps, dateTimes, ...collectionParts } = base
+  const { name } = base
+  const { timestamps, dateTimes, limit, order, ...collectionParts } = base
   const list = getListOptions(options)
   const typesByMarks = new Map<string, ItemType>()
 
@@ -173,9 +169,16 @@ function createComposer<Schema extends ObjectSchema> (
     const key = JSON.stringify([attached.marks, attached.actions.size > 0])
     const type = typesByMarks.get(key) ?? compileType(options, base, attached)
     typesByMarks.set(key, type)
-    const parameters = [...attached.queryParameters.keys()]
-    const listing = deriveListing(type, { ...list, parameters }, storage.supports)
-    checkListing(name, listing.known, list)
+    const lists = deriveLists(type, {
+      ...list,
+      order,
+      limit,
+      featureParameters: attached.queryParameters,
+      dialects: attached.dialects,
+      needsWholeItems: options.links !== undefined,
+      supports: storage.supports
+    })
+    checkListing(name, lists.known, list)
     return Object.freeze({
       ...collectionParts,
       schema: type.schema,
@@ -186,15 +189,8 @@ function createComposer<Schema extends ObjectSchema> (
       features,
       attached,
       parent: attached.parent,
-      listing,
-      representations: createCaches(formats),
-      tagSuffixes: new TagSuffixes({
-        formats,
-        digest: type.digest,
-        neighbors: noNeighbors,
-        attached,
-        ...links && { links }
-      }),
+      lists,
+      views: new Map(),
       with: (...more: ReadonlyArray<AnyFeature | undefined>) => {
         return compose([...features, ...more.filter((feature) => feature !== undefined)])
       }

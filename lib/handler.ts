@@ -28,12 +28,14 @@ import { negotiateFormat, notAcceptable } from './request/headers.ts'
 import { findPlace } from './access/parent.ts'
 import type { Place } from './access/parent.ts'
 import { checkEncoding, checkQuery } from './request/query.ts'
-import { checkOutsideCall } from './items/transaction.ts'
+import { checkOutsideCall } from './engine/transaction.ts'
 import { prepareReply, noStore, prepareProblem, safeMethods, setHeaders } from './response/reply.ts'
 import { addDescriptionLink } from './response/links.ts'
 import { normalizePath } from './request/request.ts'
 import type { Request } from './request/request.ts'
-import { getLinkingCollection, getVisibleCollection } from './actions/visible-collection.ts'
+import { getView } from './engine/view.ts'
+import type { View } from './engine/view.ts'
+import type { Presentation } from './response/presentation.ts'
 
 export interface HandlerOptions {
   readonly action: Action
@@ -47,11 +49,13 @@ export interface HandlerOptions {
   readonly needsFormat: boolean
   /** The name of the custom action: the end of the path, which does not belong to the collection or the item. */
   readonly customAction: string | undefined
+  /** Whether requests need a precondition. */
+  readonly requiresMatch: boolean
 }
 
 /** Creates the handler of an action: converts the Fastify request, runs the action, and sends its result. */
 export function createHandler (collection: Collection, options: HandlerOptions): RouteHandlerMethod {
-  const { action, takesQuery, cache, variesByPreference, needsFormat, customAction } = options
+  const { action, takesQuery, cache, variesByPreference, needsFormat } = options
   const needsAuthorization = isProtected(collection)
   const personalActions = getPersonalActions(collection)
   const isNested = collection.parent !== undefined
@@ -80,17 +84,22 @@ export function createHandler (collection: Collection, options: HandlerOptions):
       const authorization = needsAuthorization ? getAuthorization(incoming) : undefined
       const scope = authorization?.scope?.filter
       const context = new RequestContext(reply.raw, place === undefined ? scope : joinFilters(place.scope, scope))
-      const access = { place, authorization, context, customAction }
-      const request = toRequest(format ?? collection.formats[0]!, access, reply)
+      const view = getView(collection, authorization?.hidden)
+      const presentation = personalActions === undefined
+        ? view.present()
+        : view.present(await findAllowed(collection.access!, personalActions, incoming))
+      const request = toRequest(collection, {
+        place,
+        authorization,
+        context,
+        view,
+        presentation,
+        format: format ?? collection.formats[0]!,
+        options
+      }, reply)
       const invalid = checkEncoding(request.search) ?? (takesQuery ? undefined : checkQuery(request))
       if (invalid !== undefined) return prepareProblem(collection, invalid, reply)
-      const visible = authorization?.hidden === undefined
-        ? collection
-        : getVisibleCollection(collection, authorization.hidden)
-      const seen = personalActions === undefined
-        ? visible
-        : getLinkingCollection(visible, await findAllowed(collection.access!, personalActions, incoming))
-      const result = await action(seen, request)
+      const result = await action(collection, request)
       context.end()
       return result instanceof Problem ? prepareProblem(collection, result, reply) : send(result, reply)
     } catch (thrown) {
@@ -183,18 +192,19 @@ const responseHeaders = [
   'cache-group-invalidation'
 ]
 
-interface RequestAccess {
+interface RequestParts {
   readonly place: Place | undefined
   readonly authorization: Authorization | undefined
   readonly context: RequestContext
-  readonly customAction: string | undefined
+  readonly view: View
+  readonly presentation: Presentation
+  readonly format: Format
+  readonly options: HandlerOptions
 }
 
-function toRequest (
-  format: Format,
-  { place, authorization, context, customAction }: RequestAccess,
-  reply: FastifyReply
-): Request {
+function toRequest ({ storage }: Collection, parts: RequestParts, reply: FastifyReply): Request {
+  const { place, authorization, context, view, presentation, format } = parts
+  const { customAction, requiresMatch } = parts.options
   const incoming = reply.request
   const { url, headers } = incoming
   const preferences = parsePreferences(headers.prefer as string | undefined)
@@ -212,6 +222,10 @@ function toRequest (
     fields: headers,
     content: incoming.body as Buffer | undefined,
     format,
+    view,
+    presentation,
+    storage,
+    requiresMatch,
     // A caller who may write but not read gets no content.
     preferences: authorization?.canRead === false ? { ...preferences, return: 'minimal' } : preferences,
     fixed: place?.fixed,

@@ -4,11 +4,10 @@ import type { CollectionCalls } from './calls/types.ts'
 import { createCalls } from './calls/calls.ts'
 import { BadOption, NoDefinition, NotRegistered } from './errors.ts'
 import { buildCollectionRoute, isDefinition, toCollection } from './collection.ts'
-import type { Collection, Definition, Neighbors, Related, ServiceInfo } from './collection.ts'
+import type { Collection, Definition, Related, ServiceInfo } from './collection.ts'
 import type { Transaction } from './options.ts'
 import { LinkFailures } from './response/links.ts'
-import { TagSuffixes } from './response/tag-suffix.ts'
-import { createCaches } from './formats/representation-cache.ts'
+import type { Neighbors } from './response/presentation.ts'
 
 /** A collection of the app. */
 export interface Registered {
@@ -99,21 +98,21 @@ function addNeighbor (app: FastifyInstance, collection: Collection): Neighbors {
 
 /**
  * Adds a collection to those of the app, and returns it as this app serves it. Another app may serve the same
- * definition with other neighbors, so the two share no representations.
+ * definition with other neighbors, so the two share no views.
  */
 export function registerCollection (app: FastifyInstance, definition: Collection): Collection {
   checkRowLayers(app, definition)
-  const neighbors = addNeighbor(app, definition)
   const collection = Object.freeze({
     ...definition,
-    neighbors,
-    openCollection: <Item extends object, Adds>(other: Definition<Item, Adds>, transaction?: Transaction) => {
-      return openCollection(app, other, transaction)
+    app: {
+      neighbors: addNeighbor(app, definition),
+      service: getServiceInfo(app),
+      linkFailures: new LinkFailures(definition.name, app.log),
+      openCollection: <Item extends object, Adds>(other: Definition<Item, Adds>, transaction?: Transaction) => {
+        return openCollection(app, other, transaction)
+      }
     },
-    service: getServiceInfo(app),
-    linkFailures: new LinkFailures(definition.name, app.log),
-    tagSuffixes: new TagSuffixes({ ...definition, digest: definition.type.digest, neighbors }),
-    representations: createCaches(definition.formats)
+    views: new Map()
   })
   getRegistered(app).push({
     path: app.prefix + buildCollectionRoute(collection),

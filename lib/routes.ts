@@ -34,7 +34,7 @@ import type { GetOptionsHeaders, HandlerOptions } from './handler.ts'
 import { buildAllow } from './http/allow.ts'
 import { acceptsForms } from './http/cross-origin.ts'
 import { problem } from './http/problems.ts'
-import { patchTypes } from './items/patch.ts'
+import { patchTypes } from './engine/patch.ts'
 import type { createSwaggerConfig } from './openapi/description.ts'
 import { describeRoute, hiddenSchema } from './openapi/summary.ts'
 import type { ActionInfo, CustomAction } from './features/feature.ts'
@@ -175,7 +175,8 @@ function getHandlerOptions (collection: Collection, route: ActionRoute): Handler
     cache: getCachePolicy(collection, name),
     variesByPreference: name === 'list',
     needsFormat: name !== 'remove',
-    customAction: custom?.name
+    customAction: custom?.name,
+    requiresMatch: custom?.requiresMatch(collection.etag.required) ?? collection.etag.required
   }
 }
 

@@ -514,9 +514,8 @@ test('the definition is frozen and has defaults', async (t) => {
   t.match(definition, {
     name: 'things',
     id: { property: 'id', generate: 'uuid' },
-    timestamps: { created: undefined, updated: undefined },
-    limit: { default: 20, maximum: 100 },
-    order: [{ property: 'id', descending: false }],
+    type: { timestamps: { created: undefined, updated: undefined } },
+    lists: { limit: { default: 20, maximum: 100 }, order: [{ property: 'id', descending: false }] },
     put: { create: false },
     etag: { required: false, acceptWeak: false, onPut: 'exact' },
     formats: [json],
@@ -534,7 +533,7 @@ test('an option of a group that is undefined has its default', async (t) => {
     etag: { onPut: undefined }
   }
   t.match(define(options as unknown as typeof things), {
-    limit: { default: 20, maximum: 50 },
+    lists: { limit: { default: 20, maximum: 50 } },
     put: { create: false },
     etag: { required: false, acceptWeak: false, onPut: 'exact' }
   })
@@ -559,7 +558,7 @@ test('define does not modify the given schema', async (t) => {
 
 test('the list order ends with the id', async (t) => {
   const order = (...properties: Array<'id' | '-id' | 'name' | '-name' | 'size'>) =>
-    toCollection(define({ ...things, list: { order: properties } })).order.map(
+    toCollection(define({ ...things, list: { order: properties } })).lists.order.map(
       ({ property, descending }) => (descending ? '-' : '') + property
     )
   t.strictSame(order(), ['id'])

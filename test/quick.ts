@@ -9,7 +9,7 @@ import { join } from 'node:path'
 
 /** These need servers, or take long. */
 const excluded = [
-  'bench', 'browser', 'caches', 'crashes', 'example-service', 'examples', 'items/interruptions', 'package',
+  'bench', 'browser', 'caches', 'crashes', 'example-service', 'examples', 'engine/interruptions', 'package',
   'storage/balancer', 'storage/encrypted', 'storage/galera', 'storage/pgbouncer', 'storage/pools', 'storage/redis',
   'storage/servers', 'transfers', 'tutorial'
 ]

@@ -209,12 +209,18 @@ export async function findReader (
  * if (actions.has('create')) showButton()
  */
 export async function allowedActions (definition: Definition, request: Incoming): Promise<ReadonlySet<AnyActionName>> {
-  const collection = toCollection(definition)
-  const { actions, access, parent, attached, allowedActions: known } = collection
+  return findAllowedActions(toCollection(definition), request)
+}
+
+/** The same. `known` are the custom actions on items whose rules have been evaluated already, and allow the caller. */
+export async function findAllowedActions (
+  { actions, access, parent, attached }: Collection,
+  request: Incoming,
+  known?: ReadonlySet<string>
+): Promise<ReadonlySet<AnyActionName>> {
   if (parent !== undefined && !await isAllowed(parent.collection, 'read', request)) return new Set()
   const custom = [...attached.actions.values()]
   if (access === undefined) return new Set([...actions, ...custom.map(({ name }) => name)])
-  // For a page, the rules of custom actions on items have been evaluated already.
   const unknown = known === undefined ? custom : custom.filter(({ at }) => at === 'collection')
   const allowed = await findAllowed(access, [...actions, ...unknown.map(({ name }) => name)], request)
   return known === undefined ? allowed : new Set([...allowed, ...known])

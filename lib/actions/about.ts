@@ -1,6 +1,7 @@
-import { allowedActions } from '../access/authorize.ts'
+import { findAllowedActions } from '../access/authorize.ts'
 import { getRepresentationTypes } from '../request/content.ts'
 import type { Collection } from '../collection.ts'
+import type { View } from '../engine/view.ts'
 import { getCallerId } from '../access/caller.ts'
 import type { Caller, CallerLike } from '../access/caller.ts'
 import type { About, Link, Offer } from '../formats/format.ts'
@@ -10,18 +11,10 @@ import type { JsonSchema } from '../storage/contract.ts'
 
 // What an HTML page shows besides the content: queries and actions that the caller can use, and links.
 
-/** By collection. Callers who do not see all properties have a collection of their own. */
-const offers = new WeakMap<Collection, Offer>()
-
-function getOffer (collection: Collection): Offer {
-  let offer = offers.get(collection)
-  if (offer === undefined) offers.set(collection, offer = buildOffer(collection))
-  return offer
-}
-
-function buildOffer (collection: Collection): Offer {
-  const { name, id, type: { messages, hidden }, mediaTypes, limit, access, service, attached } = collection
-  const { filterable, sortable, parameters } = collection.listing
+function buildOffer (collection: Collection, { type, lists }: View): Offer {
+  const { name, id, mediaTypes, access, app: { service }, attached } = collection
+  const { messages, hidden } = type
+  const { filterable, sortable, parameters, limit } = lists
   return {
     name,
     id: id.property,
@@ -62,16 +55,16 @@ interface PageInfo {
 /** Returns what a page shows besides the content of the response. */
 export async function buildAbout (
   collection: Collection,
-  { path, search, fixed, scope, caller, original }: Request,
+  { path, search, fixed, scope, caller, original, view, presentation }: Request,
   { at, tag, total }: PageInfo
 ): Promise<About> {
   return {
-    offer: getOffer(collection),
+    offer: buildOffer(collection, view),
     path,
     search,
     origin: getOrigin(original),
     trail: buildTrail(collection, path, at),
-    actions: await allowedActions(collection, original),
+    actions: await findAllowedActions(collection, original, presentation.allowedActions),
     fixed: Object.keys({ ...scope?.values, ...fixed }),
     related: findRelatedPaths(collection, original),
     tag,

@@ -1,9 +1,9 @@
 import type { Result } from '../action.ts'
 import { noContent, ok } from '../response/response.ts'
 import type { Response } from '../response/response.ts'
-import { dependsOnItem } from '../items/preconditions.ts'
+import { dependsOnItem } from '../engine/preconditions.ts'
 import type { Collection } from '../collection.ts'
-import { commitRemove } from '../items/commit.ts'
+import { commitRemove } from '../engine/commit.ts'
 import { represent } from '../response/representation.ts'
 import { getCollectionPath } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
@@ -15,7 +15,7 @@ export function remove (collection: Collection, request: Request): Promise<Resul
   const { return: preferred } = request.preferences
   const returnsItem = preferred === undefined ? collection.attached.returnsRemoved : preferred === 'representation'
   return commitRemove(collection, request, {
-    needsItem: returnsItem || dependsOnItem(collection, request),
+    needsItem: returnsItem || dependsOnItem(request),
     respond: (removed) => {
       return returnsItem && removed !== undefined ? respondWithItem(collection, request, removed) : noContent()
     }
@@ -25,7 +25,7 @@ export function remove (collection: Collection, request: Request): Promise<Resul
 function respondWithItem (collection: Collection, request: Request, removed: Entry<object>): Response {
   const { format, preferences: { return: preferred } } = request
   const content = renderWritten(collection, request, () => {
-    return represent(collection, removed, { format, path: getCollectionPath(request) }).content
+    return represent(request.presentation, removed, { format, path: getCollectionPath(request) }).content
   })
   if (content === undefined) return noContent()
   return ok(content, { 'content-type': format.mediaType }, preferred && { return: 'representation' })

@@ -1,12 +1,12 @@
 import { isAllowed } from '../access/authorize.ts'
 import type { Result } from '../action.ts'
-import { checkPreconditions } from '../items/preconditions.ts'
+import { checkPreconditions } from '../engine/preconditions.ts'
 import { readContent } from '../request/content.ts'
 import type { Collection } from '../collection.ts'
 import { Problem, problem } from '../http/problems.ts'
-import { commitWrite } from '../items/commit.ts'
-import type { ItemWrite } from '../items/commit.ts'
-import { buildItem } from '../items/build.ts'
+import { commitWrite } from '../engine/commit.ts'
+import type { ItemWrite } from '../engine/commit.ts'
+import { buildItem, completeContent } from '../engine/build.ts'
 import { buildItemPath } from '../response/links.ts'
 import { getCollectionPath } from '../request/request.ts'
 import type { Call, Request } from '../request/request.ts'
@@ -43,12 +43,9 @@ export function decideReplace (collection: Collection, request: Call, canCreate:
     const sent = readContent(collection, request)
     if (sent instanceof Problem) return sent
     if (current === undefined) return buildItem(collection, request, { kind: 'create', content: sent.value, id })
-    const content = completeContent(collection, sent.value, current.item)
-    return buildItem(collection, request, { kind: 'replace', content, before: current })
+    const content = completeContent(collection, request, { kind: 'replace', value: sent.value, before: current })
+    if (content instanceof Problem) return content
+    const { value, base } = content
+    return buildItem(collection, request, { kind: 'replace', content: value, before: current, base })
   }
-}
-
-/** Calls the hooks `onContent` of features. */
-function completeContent (collection: Collection, content: unknown, before: object): unknown {
-  return collection.attached.hooks.onContent.reduce((whole, hook) => hook(whole, before, collection), content)
 }

@@ -1,11 +1,11 @@
 import type { Result } from '../action.ts'
-import { checkPreconditions } from '../items/preconditions.ts'
+import { checkPreconditions } from '../engine/preconditions.ts'
 import type { Collection } from '../collection.ts'
 import { Problem, problem } from '../http/problems.ts'
-import { commitWrite } from '../items/commit.ts'
-import type { ItemWrite } from '../items/commit.ts'
-import { buildItem } from '../items/build.ts'
-import { applyPatch } from '../items/patch.ts'
+import { commitWrite } from '../engine/commit.ts'
+import type { ItemWrite } from '../engine/commit.ts'
+import { buildItem, completeContent } from '../engine/build.ts'
+import { applyPatch } from '../engine/patch.ts'
 import type { Call, Request } from '../request/request.ts'
 import { respondToUpdate } from '../response/write-response.ts'
 
@@ -26,8 +26,11 @@ export function decideUpdate (collection: Collection, request: Call): ItemWrite[
     const failed = checkPreconditions(collection, request, current)
     if (failed !== undefined) return failed
 
-    const patched = applyPatch(collection, request, current.item)
+    const patched = applyPatch(request, current.item)
     if (patched instanceof Problem) return patched
-    return buildItem(collection, request, { kind: 'update', content: patched.value, before: current })
+    const content = completeContent(collection, request, { kind: 'update', value: patched.value, before: current })
+    if (content instanceof Problem) return content
+    const { value, base } = content
+    return buildItem(collection, request, { kind: 'update', content: value, before: current, base })
   }
 }

@@ -5,7 +5,6 @@ import type { AnyActionName } from '../action.ts'
 import { decideReplace } from '../actions/replace.ts'
 import { decideUpdate } from '../actions/update.ts'
 import { withCallTrace } from '../actions/trace-action.ts'
-import { getVisibleCollection } from '../actions/visible-collection.ts'
 import type {
   CallOptions,
   CallQuery,
@@ -25,14 +24,15 @@ import { parseIJson } from '../formats/i-json.ts'
 import { toPointer } from '../http/json-pointer.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
-import { commitCreate, commitRemove, commitWrite } from '../items/commit.ts'
-import type { ItemWrite, WriteResult } from '../items/commit.ts'
-import { buildItem } from '../items/build.ts'
-import { dependsOnItem } from '../items/preconditions.ts'
-import { checkOutsideCall, openTransaction, toOpenTransaction, TransactionError } from '../items/transaction.ts'
+import { commitCreate, commitRemove, commitWrite } from '../engine/commit.ts'
+import type { ItemWrite, WriteResult } from '../engine/commit.ts'
+import { buildItem } from '../engine/build.ts'
+import { dependsOnItem } from '../engine/preconditions.ts'
+import { getAppView, getView } from '../engine/view.ts'
+import type { View } from '../engine/view.ts'
+import { checkOutsideCall, openTransaction, toOpenTransaction, TransactionError } from '../engine/transaction.ts'
 import { getPosition } from '../listing/cursor.ts'
 import { toIncomparableProblem } from '../listing/entries.ts'
-import { deriveListing } from '../listing/listing.ts'
 import { toStorageQuery } from '../listing/list-query.ts'
 import { parseQueryContent } from '../listing/query-content.ts'
 import { logUnreadable } from '../listing/unreadable.ts'
@@ -42,7 +42,6 @@ import type { Call } from '../request/request.ts'
 import { refusalToProblem } from '../response/refusal.ts'
 import { buildEtag } from '../response/representation.ts'
 import { noContent } from '../response/response.ts'
-import { getVersion } from '../response/view.ts'
 import { validationProblem } from '../schema/failures.ts'
 import type { Entry, Id, Page, Query } from '../storage/contract.ts'
 
@@ -63,7 +62,6 @@ interface CallHost {
 
 /** A call whose caller is authorized. */
 interface OpenCall {
-  /** The collection as the caller can use it. */
   readonly collection: Collection
   readonly call: Call
   toStored (entry: Entry<object>): StoredItem<object>
@@ -76,7 +74,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   async function create (item: object, options: CallOptions = {}): Promise<StoredItem<object>> {
     return runCall(target, async () => {
       const { collection, call, toStored } = await openCall(host, 'create', options)
-      const content = toContent(collection, item)
+      const content = toContent(call.view, item)
       if (content instanceof Problem) return content
       const id = 'caller' in options ? undefined : getGivenId(collection, content)
       if (id instanceof Problem) return id
@@ -90,7 +88,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     return runCall({ ...target, id }, async () => {
       const { collection, call, toStored } = await openCall(host, 'read', options)
       const known = collection.id.read(String(id))
-      const entry = known === undefined ? undefined : await collection.storage.find(known, call.context)
+      const entry = known === undefined ? undefined : await call.storage.find(known, call.context)
       if (entry !== undefined) call.transaction?.deleteListed(collection, entry.id)
       return entry === undefined ? problem('not-found') : toStored(entry)
     })
@@ -99,7 +97,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   /** Reads the first page. */
   async function openList (query: CallQuery<Item>, options: CallOptions) {
     const open = await runCall(target, () => openCall(host, 'list', options))
-    const first = await runCall(target, async () => parseQuery(open.collection, query))
+    const first = await runCall(target, async () => parseQuery(open, query))
     return { open, first, page: await readPage(open, first) }
   }
 
@@ -130,7 +128,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
       const { collection, call, toStored } = await openCall(host, 'replace', options, { id })
       const canCreate = collection.put.create &&
         (!('caller' in options) || await isCallAllowed(collection, 'create', options.caller))
-      const content = toContent(collection, item)
+      const content = toContent(call.view, item)
       const parsed = content instanceof Problem ? content : { value: content }
       const decide = decideReplace(collection, { ...call, parsed }, canCreate)
       return writeItem({ collection, call, toStored }, 'replace', decide)
@@ -153,7 +151,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   async function remove (id: Id, options: WriteCallOptions = {}): Promise<void> {
     await runCall({ ...target, id }, async () => {
       const { collection, call } = await openCall(host, 'remove', options, { id })
-      return commitRemove(collection, call, { needsItem: dependsOnItem(collection, call), respond: () => noContent() })
+      return commitRemove(collection, call, { needsItem: dependsOnItem(call), respond: () => noContent() })
     })
   }
 
@@ -178,7 +176,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
 
 async function readPage ({ collection, call }: OpenCall, query: Query): Promise<Page<object>> {
   const page: Page<object> = await runCall({ collection: collection.name }, () => {
-    return collection.storage.list(query, call.context).catch(toIncomparableProblem)
+    return call.storage.list(query, call.context).catch(toIncomparableProblem)
   })
   logUnreadable(collection.name, page, call)
   call.transaction?.addListed(collection, page.entries)
@@ -244,14 +242,13 @@ async function openCall (
   const served = host.findCollection()
   const given = options.transaction ?? host.transaction
   const transaction = given && toOpenTransaction(given)
-  const storage = transaction?.join(served)
   if (transaction === undefined) checkOutsideCall(served)
   const { signal = transaction?.signal ?? neverAborted, ifMatch } = options
   signal.throwIfAborted()
   const isApp = !('caller' in options)
   const access = isApp ? undefined : await authorizeCall(served, action, options.caller)
-  const known = isApp ? getOpenCollection(served) : getCallersCollection(served, access?.hidden)
-  const collection = storage === undefined ? known : { ...known, storage }
+  const view = isApp ? getAppView(served) : getView(served, access?.hidden)
+  const presentation = view.present()
   const [format] = served.formats
   const call: Call = {
     path: '',
@@ -263,6 +260,11 @@ async function openCall (
     fields: { ...fields, ...ifMatch !== undefined && { 'if-match': ifMatch } },
     content,
     format: format!,
+    view,
+    presentation,
+    storage: transaction?.join(served) ?? served.storage,
+    // Code decides itself whether it needs a precondition.
+    requiresMatch: false,
     preferences: {},
     context: { signal, scope: access?.scope?.filter, ...transaction && { lock: true }, abort () {} },
     ...transaction && { transaction },
@@ -273,12 +275,12 @@ async function openCall (
   }
   const toStored = (entry: Entry<object>): StoredItem<object> => ({
     id: entry.id,
-    item: isApp ? entry.item : collection.type.show(entry.item),
+    item: isApp ? entry.item : view.type.show(entry.item),
     get tag () {
-      return buildEtag(served, getVersion(collection.type, entry), format!)
+      return buildEtag(presentation, view.type.getVersion(entry), format!)
     }
   })
-  return { collection, call, toStored }
+  return { collection: served, call, toStored }
 }
 
 /** Runs the work in a transaction. */
@@ -293,7 +295,7 @@ async function runWork<Result> (
     throw new TransactionError(`Collection ${name}: the storage ${storage.name} has no transactions.`)
   }
   checkOutsideCall(collection)
-  const run = () => openTransaction(collection, async (_storage, transaction) => {
+  const run = () => openTransaction({ collection, storage }, async (_storage, transaction) => {
     // In an object, since the app may return anything.
     return { result: await transaction.callHook(() => work(transaction)) }
   }, { signal: neverAborted })
@@ -312,46 +314,6 @@ function checkOptions (options: object): void {
   throw new TypeError(`A call has no option "${unknown}". Available options: ${[...optionNames].join(', ')}.`)
 }
 
-const openCollections = new WeakMap<Collection, Collection>()
-
-/**
- * The collection as the app itself uses it. It may set `readOnly` properties, except for those that the library sets,
- * and filter and sort by every property that a storage can compare.
- */
-function getOpenCollection (collection: Collection): Collection {
-  const known = openCollections.get(collection)
-  if (known !== undefined) return known
-  const { attached, limit, etag, storage } = collection
-  const type = collection.type.open(Object.keys(attached.marks))
-  const listing = deriveListing(type, { search: collection.listing.search }, storage.supports)
-  const open: Collection = Object.freeze({
-    ...collection,
-    type,
-    listing,
-    limit: { default: limit.maximum, maximum: Math.max(limit.maximum, maxPageLimit) },
-    etag: { ...etag, required: false }
-  })
-  openCollections.set(collection, open)
-  return open
-}
-
-/** How many items the app can read at a time. */
-const maxPageLimit = 1000
-
-const callersCollections = new WeakMap<Collection, Collection>()
-
-/** The collection as a caller uses it. Code decides itself whether a write needs a precondition. */
-function getCallersCollection (served: Collection, hidden: ReadonlySet<string> | undefined): Collection {
-  const visible = hidden === undefined ? served : getVisibleCollection(served, hidden)
-  let collection = callersCollections.get(visible)
-  if (collection === undefined) {
-    const { limit: { maximum }, etag } = visible
-    collection = Object.freeze({ ...visible, limit: { default: maximum, maximum }, etag: { ...etag, required: false } })
-    callersCollections.set(visible, collection)
-  }
-  return collection
-}
-
 /** Returns a copy of the value as JSON has it, with the checks for content of requests. */
 function toJson (value: unknown): { readonly value: unknown } | Problem {
   try {
@@ -363,7 +325,7 @@ function toJson (value: unknown): { readonly value: unknown } | Problem {
 }
 
 /** Returns a copy of the item, without properties that are undefined. */
-function toContent ({ type }: Collection, item: object): unknown {
+function toContent ({ type }: View, item: object): unknown {
   const json = toJson(item)
   if (json instanceof Problem) return json
   return type.checkHidden(json.value) ?? json.value
@@ -379,15 +341,18 @@ function getGivenId ({ id: { property, create, read } }: Collection, content: un
 
 const queryNames = new Set(['filter', 'sort', 'q', 'limit', 'count'])
 
-function parseQuery (collection: Collection, query: object): ReturnType<typeof toStorageQuery> | Problem {
+function parseQuery ({ collection, call }: OpenCall, query: object): Query | Problem {
   const unknown = Object.keys(query).find((name) => !queryNames.has(name))
   if (unknown !== undefined) {
     throw new TypeError(`A query has no property "${unknown}". Available properties: ${[...queryNames].join(', ')}.`)
   }
   const json = toJson(query)
   if (json instanceof Problem) return json
-  const listQuery = parseQueryContent(collection, json.value)
-  return listQuery instanceof Problem ? listQuery : toStorageQuery(collection, listQuery)
+  const { lists } = call.view
+  const listQuery = parseQueryContent(lists, json.value)
+  if (listQuery instanceof Problem) return listQuery
+  // Code reads as many items at a time as clients can.
+  return toStorageQuery(lists, { limit: collection.lists.limit.maximum, ...listQuery })
 }
 
 function writeItem (

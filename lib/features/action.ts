@@ -8,12 +8,12 @@ import type { Collection } from '../collection.ts'
 import { HookError } from '../failure.ts'
 import { cloneJson, isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
-import { commitAction } from '../items/commit-action.ts'
-import type { ActionDecision, ActionOutcome } from '../items/commit-action.ts'
-import { checkPreconditions } from '../items/preconditions.ts'
-import { buildReturnedItem } from '../items/build.ts'
-import { TransactionError } from '../items/transaction.ts'
-import type { OpenTransaction } from '../items/transaction.ts'
+import { commitAction } from '../engine/commit-action.ts'
+import type { ActionDecision, ActionOutcome } from '../engine/commit-action.ts'
+import { checkPreconditions } from '../engine/preconditions.ts'
+import { buildReturnedItem } from '../engine/build.ts'
+import { TransactionError } from '../engine/transaction.ts'
+import type { OpenTransaction } from '../engine/transaction.ts'
 import type { RouteOptions, Transaction } from '../options.ts'
 import { readInput } from '../request/content.ts'
 import type { Call, Request } from '../request/request.ts'
@@ -395,7 +395,7 @@ class ActionRunner {
     if (on === 'item') {
       if (current === undefined) return problem('not-found')
       // Before the content is read: RFC 9110, section 13.2.1.
-      const failed = this.#checkPreconditions(collection, call, current)
+      const failed = checkPreconditions(collection, call, current)
       if (failed !== undefined) return failed
     }
     const input = this.#readInput(collection, call)
@@ -410,19 +410,12 @@ class ActionRunner {
       // It goes to the error handler unchanged, and undoes the transaction.
       throw transaction === undefined ? new HookError(error) : transaction.rememberHookError(error)
     }
-    const { item, output } = this.#readReturned(collection, returned)
+    const { item, output } = this.#readReturned(collection, call, returned)
     if (item === undefined || current === undefined) return { item: undefined, output }
     this.#checkMayWrite(collection)
     const source = `The action ${this.#name}`
     const built = await buildReturnedItem(collection, call, { returned: item, before: current, source })
     return built instanceof Problem ? built : { item: built, output }
-  }
-
-  #checkPreconditions (collection: Collection, call: Call, current: Entry<object>): Problem | undefined {
-    // Code decides itself whether it needs a precondition.
-    const required = call.original !== undefined && this.requiresMatch(collection.etag.required)
-    if (required === collection.etag.required) return checkPreconditions(collection, call, current)
-    return checkPreconditions({ ...collection, etag: { ...collection.etag, required } }, call, current)
   }
 
   /** Whether requests need If-Match, given whether the writes of the collection do. */
@@ -434,7 +427,7 @@ class ActionRunner {
   #readInput (collection: Collection, call: Call): object | Problem {
     const content = readInput(collection, call, this.#options.input)
     if (content instanceof Problem) return content
-    const { hidden } = collection.type
+    const { hidden } = call.view.type
     const unseen = hidden && findUnseen(content.value, hidden)
     if (unseen !== undefined) return unseen
     const properties = this.#inputProperties
@@ -462,7 +455,11 @@ class ActionRunner {
       'but it returned an item to write. Return nothing, or remove safe.')
   }
 
-  #readReturned (collection: Collection, returned: unknown): { item: unknown, output: object | undefined } {
+  #readReturned (
+    collection: Collection,
+    call: Call,
+    returned: unknown
+  ): { item: unknown, output: object | undefined } {
     if (this.#validateOutput === undefined) return { item: returned ?? undefined, output: undefined }
     const { item, output: full } = Object(returned) as { item?: unknown, output?: unknown }
     const output = omitUnknown(full, this.#outputProperties)
@@ -472,7 +469,7 @@ class ActionRunner {
       throw new TypeError(`The action ${this.#name} of the collection ${collection.name} returned an invalid output` +
         `${found === undefined ? '' : `: ${found}`}. Return { output } that matches its schema.`)
     }
-    const { hidden } = collection.type
+    const { hidden } = call.view.type
     if (hidden === undefined) return { item, output }
     // As JSON, because a toJSON() could add a property. An object stays one.
     return { item, output: omitHidden(JSON.parse(JSON.stringify(output)), hidden) as object }
@@ -525,7 +522,7 @@ class RunContext {
 
   get collection (): BasicCalls<object> {
     // Only collections that an app serves have actions that run.
-    return this.#collection.openCollection!(this.#collection, this.#transaction)
+    return this.#collection.app.openCollection!(this.#collection, this.#transaction)
   }
 
   get transaction (): Transaction {

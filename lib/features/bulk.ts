@@ -4,8 +4,8 @@ import { readContent } from '../request/content.ts'
 import type { Collection } from '../collection.ts'
 import { toPointer } from '../http/json-pointer.ts'
 import { Problem, problem } from '../http/problems.ts'
-import { notifyChange, runTransaction, writeInTransaction } from '../items/commit.ts'
-import { buildItem } from '../items/build.ts'
+import { notifyChange, runTransaction, writeInTransaction } from '../engine/commit.ts'
+import { buildItem } from '../engine/build.ts'
 import { isRefusal, refusalToProblem } from '../response/refusal.ts'
 import { representList } from '../response/representation.ts'
 import type { Request } from '../request/request.ts'
@@ -82,13 +82,13 @@ async function createAll (collection: Collection, request: Request, newItems: Ne
 }
 
 function respond (collection: Collection, request: Request, entries: ReadonlyArray<Entry<object>>): Response {
-  const { format, path, preferences } = request
+  const { format, path, preferences, presentation } = request
   if (preferences.return === 'minimal') {
     return { status: 201, fields: {}, content: undefined, applied: { return: 'minimal' } }
   }
   const links = () => ({ self: { href: path } })
   const content = renderWritten(collection, request, () => {
-    return representList(collection, entries, { format, path, links, view: undefined })
+    return representList(presentation, entries, { format, path, links, selection: undefined })
   })
   if (content === undefined) return { status: 201, fields: {}, content }
   return {

@@ -10,8 +10,7 @@ import { describeReadItem } from '../openapi/contents.ts'
 import type { Request } from '../request/request.ts'
 import { readScope } from '../access/scope.ts'
 import type { Entry, Id } from '../storage/contract.ts'
-import { getVersion } from '../response/view.ts'
-import type { ViewAddition } from '../response/view.ts'
+import type { Addition } from '../response/selection.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import { findHidden } from '../access/visible.ts'
 import type { Feature, Host, FeatureProperty } from './feature.ts'
@@ -59,8 +58,8 @@ export function expand<Item extends object = Record<string, unknown>> (
         },
         isOffered: (hidden) => getNames(hidden).length > 0,
         ofText: (text) => text.split(','),
-        read (collection, value) {
-          const known = getNames(collection.type.hidden)
+        read ({ type: { hidden } }, value) {
+          const known = getNames(hidden)
           const isKnown = Array.isArray(value) &&
             value.length > 0 &&
             value.every((name) => known.includes(name as string))
@@ -138,7 +137,7 @@ interface Expansion {
 async function expandEntries (
   entries: ReadonlyArray<Entry<object>>,
   { relations, chosen, request }: Expansion
-): Promise<ViewAddition> {
+): Promise<Addition> {
   const related = new Map(await Promise.all(chosen.map(async (name) => {
     const { collection, property } = relations[name]!
     const ids = new Set(entries.map(({ item }) => getId(item, property)).filter((id) => id !== undefined))
@@ -156,7 +155,7 @@ async function expandEntries (
     version: (entry) => chosen.map((name) => {
       const found = find(name, entry)
       if (found === undefined) return `+${name} `
-      return `+${name} ${getVersion(related.get(name)!.type, found)}.${relations[name]!.collection.type.digest}`
+      return `+${name} ${related.get(name)!.type.getVersion(found)}.${relations[name]!.collection.type.digest}`
     }).join('')
   }
 }

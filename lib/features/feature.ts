@@ -8,6 +8,7 @@ import type { Problem } from '../http/problems.ts'
 import type { Identity } from '../schema/ids.ts'
 import type { Collection, Parent } from '../collection.ts'
 import type { ListQuery } from '../listing/list-query.ts'
+import type { Dialect, DialectParameters, QueryParameter } from '../listing/query-parameter.ts'
 import type { Components } from '../openapi/components.ts'
 import type { Contents } from '../openapi/contents.ts'
 import type { Related, RouteOptions, Transaction } from '../options.ts'
@@ -16,7 +17,9 @@ import type { ItemSchema } from '../schema/checks.ts'
 import type { Entry, JsonSchema, Storage, Supports } from '../storage/contract.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Timestamps } from '../schema/timestamps.ts'
-import type { ViewAddition } from '../response/view.ts'
+import type { Addition } from '../response/selection.ts'
+import type { ItemType } from '../schema/item-type.ts'
+import type { ItemContent } from '../engine/build.ts'
 
 declare const itemType: unique symbol
 declare const addsType: unique symbol
@@ -158,24 +161,6 @@ export interface WriteEvent {
   readonly transaction: Transaction
 }
 
-export type DialectParameters = Readonly<Record<string, unknown>>
-
-/** A query string, read in the dialect of a client. */
-export interface Translation {
-  readonly listQuery: ListQuery
-  /** The parameters that do not belong to the dialect. */
-  readonly rest: DialectParameters
-}
-
-/** Another way to write the query string of a list. */
-export interface Dialect {
-  translate (collection: Collection, parameters: DialectParameters): Translation | Problem
-  /** How it requests related items, also of a single item; undefined if it does not. */
-  readonly embedding: { readonly parameter: string, names (value: unknown): unknown } | undefined
-  /** Its parameters, for OpenAPI. */
-  readonly parameters: Readonly<Record<string, JsonSchema>>
-}
-
 /** A page of a list that is about to be sent. */
 export interface ListedPage {
   readonly name: string
@@ -187,6 +172,15 @@ export interface ListedPage {
   readonly total: number | undefined
 }
 
+/** A PUT or a PATCH of an item, when its content is known. */
+export interface ContentWrite {
+  readonly kind: 'replace' | 'update'
+  /** The stored item. */
+  readonly before: object
+  /** The type of the items, as the caller sees them. */
+  readonly type: ItemType
+}
+
 /** The functions that a feature can add with `addHook()`. */
 export interface Hooks {
   /**
@@ -195,34 +189,21 @@ export interface Hooks {
    */
   onHeaders (headers: IncomingHttpHeaders, action: ActionInfo): Problem | undefined
   /**
-   * Called with the content of a PUT and the stored item, before validation, and again after a race. Returns the
-   * content to use.
+   * Called with the content of a PUT or the item after a PATCH, before validation, and again after a race. Returns the
+   * content to use and the item to compare it with, or a problem.
    */
-  onContent (content: unknown, before: object, collection: Collection): unknown
+  onContent (content: ItemContent, write: ContentWrite): ItemContent | Problem
   /** Called after each write of an item, with the storage of its transaction. A throw rolls the transaction back. */
   onWrite (write: WriteEvent, storage: Storage<object>): Promise<void>
   /** Called with the entries of a response if the query has parameters of features. Returns additions to the items. */
   onView (
     entries: ReadonlyArray<Entry<object>>,
     wanted: { readonly listQuery: ListQuery, readonly request: Request }
-  ): Promise<ViewAddition | undefined>
+  ): Promise<Addition | undefined>
   /** Called for each page of a list. Returns headers. */
   onPage (page: ListedPage): Readonly<Record<string, string>>
   /** Called for each problem. Returns properties of its content. */
   onProblem (problem: Problem): Readonly<Record<string, unknown>>
-}
-
-/** A parameter of the query string, and of the content of QUERY. */
-export interface QueryParameter {
-  readonly on: 'list' | 'both'
-  /** Describes it in OpenAPI. */
-  readonly schema: JsonSchema
-  /** Whether a caller who does not see these properties can use it. True by default. */
-  readonly isOffered?: (hidden: ReadonlySet<string>) => boolean
-  /** The value that a text in a query string means. */
-  readonly ofText: (text: string) => unknown
-  /** What the value adds to the query; or, as a text, what it must be. */
-  readonly read: (collection: Collection, value: unknown) => ListQuery | string
 }
 
 /** Helpers to describe an operation. */

@@ -5,6 +5,7 @@ import type { Action } from '../action.ts'
 import type { Collection, Parent } from '../collection.ts'
 import { BadOption, Unsupported } from '../errors.ts'
 import { isListParameter } from '../listing/parameters.ts'
+import type { Dialect, QueryParameter } from '../listing/query-parameter.ts'
 import type { Related } from '../options.ts'
 import type { Storage, Supports } from '../storage/contract.ts'
 import type {
@@ -15,10 +16,8 @@ import type {
   Attached,
   CollectionInfo,
   CustomAction,
-  Dialect,
   Hooks,
   Host,
-  QueryParameter,
   StoragePhase
 } from './feature.ts'
 

@@ -159,14 +159,14 @@ function withReplay (next: Action, settings: Settings, maxLength: number): Actio
       if (!hasNoEffect(thrown)) await release(thrown)
       throw thrown
     })
-    if (earlier !== undefined) return replay(earlier, claim, { collection, request })
+    if (earlier !== undefined) return replay(earlier, claim, request)
     sweep(collection, request, now)
     const beforeCommit: Request['beforeCommit'] = async (storage, response) => {
       const { content, ...rest } = limitContent(response, maxLength)
       const stored: StoredResponse = {
         ...rest,
         ...encodeContent(content),
-        sight: getVisibility(collection, request)
+        sight: getVisibility(request)
       }
       const receipt = { ...claim, expires: clock.now() + settings.expiry, answer: JSON.stringify(stored) }
       const isKept = await storage.receipts!.keep(receipt, request.context)
@@ -271,7 +271,7 @@ function decodeContent ({ content, isBinary }: StoredResponse): Response['conten
 }
 
 /** Undefined for a caller who sees everything. */
-function getVisibility ({ type: { hidden } }: Collection, { scope }: Request): Visibility | undefined {
+function getVisibility ({ view: { type: { hidden } }, scope }: Request): Visibility | undefined {
   if (hidden === undefined && scope === undefined) return undefined
   return { hidden: [...hidden ?? []], scope: digest([toCanonicalJson(scope?.filter) ?? '']) }
 }
@@ -281,11 +281,7 @@ function canSee (now: Visibility | undefined, then: Visibility | undefined): boo
   return now.scope === then?.scope && now.hidden.every((name) => then.hidden.includes(name))
 }
 
-function replay (
-  { fingerprint, answer }: Receipt,
-  claim: Receipt,
-  { collection, request }: { collection: Collection, request: Request }
-): Result {
+function replay ({ fingerprint, answer }: Receipt, claim: Receipt, request: Request): Result {
   if (fingerprint !== claim.fingerprint) {
     return problem('idempotency-key-reused', {
       detail: 'Another request had this Idempotency-Key. Send a new key with a new request.'
@@ -296,7 +292,7 @@ function replay (
   const stored = JSON.parse(answer) as StoredResponse
   const { status, fields, applied, sight } = stored
   const first: Response = { status, fields, applied, content: decodeContent(stored) }
-  const response = limitToCaller(first, canSee(getVisibility(collection, request), sight), request)
+  const response = limitToCaller(first, canSee(getVisibility(request), sight), request)
   return { ...response, fields: { ...response.fields, 'idempotent-replayed': 'true' } }
 }
 

@@ -89,7 +89,7 @@ async function findDestination (
     segment = String(place)
     const id = collection.id.read(segment)
     if (id === undefined) continue
-    const entry = await collection.storage.find(id, request.context)
+    const entry = await request.storage.find(id, request.context)
     if (entry !== undefined) return buildItemPath(getCollectionPath(request), id)
   }
   return undefined

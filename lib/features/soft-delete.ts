@@ -2,7 +2,9 @@ import type { AccessContext } from '../access/rules.ts'
 import type { Action, Result } from '../action.ts'
 import type { Collection } from '../collection.ts'
 import { BadSchema } from '../errors.ts'
+import type { ItemContent } from '../engine/build.ts'
 import { HookError } from '../failure.ts'
+import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { wrapStorage } from '../storage/wrap-storage.ts'
 import { joinFilters, withScope } from '../storage/filter.ts'
@@ -54,6 +56,7 @@ export function softDelete<Item extends object = Record<string, unknown>> (
         return at === 'item' ? withGone(seen, deletion, name === 'replace') : seen
       })
       if (allow !== undefined) {
+        host.addHook('onContent', (content, { before }) => removeMark(content, before, deletion))
         host.addQueryParameter('deleted', {
           on: 'both',
           schema: { type: 'boolean', default: false, description: 'Whether to include deleted items' },
@@ -61,7 +64,7 @@ export function softDelete<Item extends object = Record<string, unknown>> (
             if (text === 'true') return trueInQueryString
             return text === 'false' ? false : text
           },
-          read (_collection, deleted) {
+          read (_lists, deleted) {
             if (deleted === trueInQueryString) return { features: { deleted: 'true' } }
             return deleted === false ? {} : 'true or false, and true only in the query string'
           }
@@ -148,7 +151,7 @@ function withDeletedOnRequest (next: Action, deletion: Deletion): Action {
     if (!await isCallerAllowed(deletion, request)) {
       return problem('forbidden', { detail: 'The caller is not allowed to see deleted items.' })
     }
-    const result = await next({ ...collection, storage: deletion.all }, request)
+    const result = await next(collection, { ...request, storage: deletion.all })
     if (result instanceof Problem) return result
     // The response is for this caller only, whatever the cache policy says.
     return { ...result, fields: { ...result.fields, 'cache-control': 'no-store' } }
@@ -188,27 +191,22 @@ async function restoreOrRefuse (
 ): Promise<Result> {
   const restores = request.original.method === 'PUT' || request.original.method === 'PATCH'
   if (!restores || !await isCallerAllowed(deletion, request)) return problem('gone')
-  return next(openForRestore(collection, deletion), request)
+  return next(collection, { ...request, storage: deletion.all })
 }
 
-/** The collection with its deleted items, whose property can be written. A write that leaves the mark gets 410. */
-function openForRestore (collection: Collection, deletion: Deletion): Collection {
-  const { property, all, nullable } = deletion
-  return {
-    ...collection,
-    storage: all,
-    type: collection.type.unlock(property),
-    hooks: {
-      ...collection.hooks,
-      beforeValidation (change) {
-        if (isDeleted(change.item, deletion)) {
-          return problem('gone', { detail: `To restore the item, send a PUT, or a PATCH with ${property}: null.` })
-        }
-        const restored = nullable ? { ...change, item: { ...change.item, [property]: null } } : change
-        return collection.hooks.beforeValidation?.(restored) ?? restored.item
-      }
-    }
+/** A write to a deleted item restores it: it takes the mark away, or gets 410. */
+function removeMark (content: ItemContent, before: object, deletion: Deletion): ItemContent | Problem {
+  const { property, nullable } = deletion
+  const { value, base } = content
+  if (!isDeleted(before, deletion) || !isObject(value)) return content
+  if (isDeleted(value, deletion)) {
+    return problem('gone', { detail: `To restore the item, send a PUT, or a PATCH with ${property}: null.` })
   }
+  const withoutMark = (item: object): object => {
+    const { [property]: mark, ...rest } = item as Record<string, unknown>
+    return nullable ? { ...rest, [property]: null } : rest
+  }
+  return { value: withoutMark(value), base: withoutMark(base) }
 }
 
 function isDeleted (item: object, { property }: Deletion): boolean {

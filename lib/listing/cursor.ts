@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { Collection } from '../collection.ts'
+import type { Lists } from './lists.ts'
 import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import type { Context, Entry, Filter, Id, JsonSchema, Order, Position, Scalar } from '../storage/contract.ts'
+import type { Context, Entry, Filter, Id, JsonSchema, Order, Position, Scalar, Storage } from '../storage/contract.ts'
 import { isComparable } from './conditions.ts'
 
 // A cursor contains everything that is needed to continue a list, so that any process can read it.
@@ -31,19 +31,19 @@ export const maxCursorLength = 1024
 
 /** Creates a cursor that continues a list after or before an item. */
 export function createCursor (
-  collection: Collection,
+  lists: Lists,
   binding: CursorBinding,
   { direction, entry: { id, item } }: CursorTarget
 ): string {
   const position = getPosition(item, binding.order)
-  const cursor = encodeCursor(collection, binding, [direction, ...position])
+  const cursor = encodeCursor(lists, binding, [direction, ...position])
   if (cursor.length <= maxCursorLength) return cursor
-  return encodeCursor(collection, binding, [direction, { id, hash: hashPosition(position) }])
+  return encodeCursor(lists, binding, [direction, { id, hash: hashPosition(position) }])
 }
 
-function encodeCursor (collection: Collection, binding: CursorBinding, parts: readonly unknown[]): string {
+function encodeCursor (lists: Lists, binding: CursorBinding, parts: readonly unknown[]): string {
   const content = JSON.stringify(parts)
-  return Buffer.from(computeChecksum(collection, binding, content) + content).toString('base64url')
+  return Buffer.from(computeChecksum(lists, binding, content) + content).toString('base64url')
 }
 
 function hashPosition (position: Position): string {
@@ -68,7 +68,7 @@ const checksumLength = 7
 
 /** Detects cursors that were changed or belong to another list. It is no protection against forgery. */
 function computeChecksum (
-  { name }: Collection,
+  { name }: Lists,
   { filter, search = '', order }: CursorBinding,
   content: string
 ): string {
@@ -94,6 +94,7 @@ type Place = { readonly position: Position } | { readonly id: Id, readonly hash:
 
 interface CursorContext {
   readonly binding: CursorBinding
+  readonly storage: Storage<object>
   readonly context: Context
 }
 
@@ -102,15 +103,15 @@ interface CursorContext {
  * sorted values.
  */
 export async function resolveCursor (
-  collection: Collection,
+  lists: Lists,
   cursor: string,
-  { binding, context }: CursorContext
+  { binding, storage, context }: CursorContext
 ): Promise<{ after?: Position, before?: Position } | Problem> {
-  const parsed = parseCursor(collection, cursor, binding)
+  const parsed = parseCursor(lists, cursor, binding)
   if (parsed === undefined) return toUnknownCursorProblem()
   const { direction, place } = parsed
   if ('position' in place) return { [direction]: place.position }
-  const entry = await collection.storage.find(place.id, context)
+  const entry = await storage.find(place.id, context)
   const position = entry && getPosition(entry.item, binding.order)
   if (position === undefined || hashPosition(position) !== place.hash) return toExpiredCursorProblem()
   return { [direction]: position }
@@ -121,36 +122,36 @@ interface ParsedCursor {
   readonly place: Place
 }
 
-function parseCursor (collection: Collection, cursor: string, binding: CursorBinding): ParsedCursor | undefined {
+function parseCursor (lists: Lists, cursor: string, binding: CursorBinding): ParsedCursor | undefined {
   const text = Buffer.from(cursor, 'base64url').toString()
   const content = text.slice(checksumLength)
-  if (text.slice(0, checksumLength) !== computeChecksum(collection, binding, content)) return undefined
+  if (text.slice(0, checksumLength) !== computeChecksum(lists, binding, content)) return undefined
   const [direction, ...position] = parseParts(content)
   if (direction !== 'after' && direction !== 'before') return undefined
   const [item] = position as unknown[]
   if (isObject(item)) {
     const { id, hash } = item
-    if (!isId(collection, id) || typeof hash !== 'string') return undefined
+    if (!isId(lists, id) || typeof hash !== 'string') return undefined
     return { direction, place: { id, hash } }
   }
-  if (!isPosition(collection, position, binding.order)) return undefined
+  if (!isPosition(lists, position, binding.order)) return undefined
   return { direction, place: { position } }
 }
 
-function isPosition (collection: Collection, position: Position, order: readonly Order[]): boolean {
+function isPosition (lists: Lists, position: Position, order: readonly Order[]): boolean {
   return position.length === order.length && order.every(({ property }, index) => {
     const value = position[index]
-    return value === null || isComparable(value, getSchema(collection, property))
+    return value === null || isComparable(value, getSchema(lists, property))
   })
 }
 
-function isId (collection: Collection, value: unknown): value is Id {
-  return typeof value !== 'boolean' && isComparable(value, getSchema(collection, collection.id.property))
+function isId (lists: Lists, value: unknown): value is Id {
+  return typeof value !== 'boolean' && isComparable(value, getSchema(lists, lists.type.id.property))
 }
 
 /** The default order may have properties that clients cannot query. That the schema has them was checked at boot. */
-function getSchema ({ listing, schema }: Collection, property: string): JsonSchema {
-  return listing.known.get(property)?.schema ?? schema.properties![property]!
+function getSchema ({ known, type }: Lists, property: string): JsonSchema {
+  return known.get(property)?.schema ?? type.schema.properties![property]!
 }
 
 /** A client can compute a checksum, so the content still has to be validated. */

@@ -1,16 +1,16 @@
-import type { Collection } from '../collection.ts'
-import type { DialectParameters, Translation } from '../features/feature.ts'
+import type { Lists } from './lists.ts'
+import type { DialectParameters, Translation } from './query-parameter.ts'
 import { Problem } from '../http/problems.ts'
 import { badParameter } from '../request/query.ts'
 import { getParameter } from './parameters.ts'
 import { mergeQueries } from './list-query.ts'
 
 /** Translates the query string of a list. Each dialect reads the parameters that the previous ones left. */
-export function translateQuery (collection: Collection, parameters: DialectParameters): Translation | Problem {
-  let translation = translateEmbedding(collection, parameters)
-  for (const dialect of collection.attached.dialects) {
+export function translateQuery (lists: Lists, parameters: DialectParameters): Translation | Problem {
+  let translation = translateEmbedding(lists, parameters)
+  for (const dialect of lists.dialects) {
     if (translation instanceof Problem) return translation
-    const next = dialect.translate(collection, translation.rest)
+    const next = dialect.translate(lists, translation.rest)
     if (next instanceof Problem) return next
     translation = { listQuery: mergeQueries(translation.listQuery, next.listQuery), rest: next.rest }
   }
@@ -18,15 +18,15 @@ export function translateQuery (collection: Collection, parameters: DialectParam
 }
 
 /** Translates the parameter that embeds related items. It is the only one that a single item supports. */
-export function translateEmbedding (collection: Collection, parameters: DialectParameters): Translation | Problem {
-  const expand = getParameter(collection, 'expand')
-  const dialect = collection.attached.dialects.find(({ embedding }) => {
+export function translateEmbedding (lists: Lists, parameters: DialectParameters): Translation | Problem {
+  const expand = getParameter(lists, 'expand')
+  const dialect = lists.dialects.find(({ embedding }) => {
     return embedding !== undefined && parameters[embedding.parameter] !== undefined
   })
   const embedding = dialect?.embedding
   if (expand === undefined || embedding === undefined) return { listQuery: {}, rest: parameters }
   const { [embedding.parameter]: value, ...rest } = parameters
-  const listQuery = expand.read(collection, embedding.names(value))
+  const listQuery = expand.read(lists, embedding.names(value))
   if (typeof listQuery === 'string') return badParameter(embedding.parameter, listQuery)
   return { listQuery, rest }
 }

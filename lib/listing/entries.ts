@@ -1,7 +1,7 @@
-import type { Collection } from '../collection.ts'
+import type { Lists } from './lists.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { badParameter } from '../request/query.ts'
-import type { Context, Incomparable, Page, Position, Query } from '../storage/contract.ts'
+import type { Context, Incomparable, Page, Position, Query, Storage } from '../storage/contract.ts'
 import { getPosition, resolveCursor } from './cursor.ts'
 import { toStorageQuery } from './list-query.ts'
 import type { ListQuery } from './list-query.ts'
@@ -12,6 +12,12 @@ export const maxOffset = 10_000
 /** How many items are skipped at a time. */
 const skipStep = 1000
 
+/** Where entries are read. */
+interface EntrySource {
+  readonly storage: Storage<object>
+  readonly context: Context
+}
+
 interface FoundEntries {
   readonly page: Page<object>
   /** The query that was sent to the storage. */
@@ -20,17 +26,17 @@ interface FoundEntries {
 
 /** Finds the entries of a page. */
 export async function findEntries (
-  collection: Collection,
+  lists: Lists,
   listQuery: ListQuery,
-  context: Context
+  source: EntrySource
 ): Promise<FoundEntries | Problem> {
-  const firstPage = toStorageQuery(collection, listQuery)
+  const firstPage = toStorageQuery(lists, listQuery)
   const isFirstPage = listQuery.cursor === undefined && listQuery.offset === undefined
   try {
-    const start = isFirstPage ? undefined : await findStart(collection, firstPage, { listQuery, context })
+    const start = isFirstPage ? undefined : await findStart(lists, firstPage, { listQuery, ...source })
     if (start instanceof Problem) return start
     const query = start === undefined ? firstPage : { ...firstPage, ...start }
-    return { page: await collection.storage.list(query, context), query }
+    return { page: await source.storage.list(query, source.context), query }
   } catch (error) {
     return toIncomparableProblem(error)
   }
@@ -45,33 +51,31 @@ export function toIncomparableProblem (error: unknown): Problem {
   })
 }
 
-interface ListRequest {
+interface ListRequest extends EntrySource {
   readonly listQuery: ListQuery
-  readonly context: Context
 }
 
 type PageStart = Partial<Pick<Query, 'after' | 'before'>>
 
 /** Finds where a page begins that is not the first one. */
 async function findStart (
-  collection: Collection,
+  lists: Lists,
   query: Query,
   listRequest: ListRequest
 ): Promise<PageStart | Problem> {
-  const { listQuery: { cursor, offset, filter, search }, context } = listRequest
+  const { listQuery: { cursor, offset, filter, search }, storage, context } = listRequest
   if (offset !== undefined) {
     if (cursor !== undefined) return badParameter('cursor', 'omitted if the page is requested by an offset')
-    return { after: await findPositionAt(collection, query, listRequest) }
+    return { after: await findPositionAt(query, listRequest) }
   }
   const binding = { filter, search, order: query.order }
-  return await resolveCursor(collection, cursor!, { binding, context })
+  return await resolveCursor(lists, cursor!, { binding, storage, context })
 }
 
 /** Returns the position of the last skipped item; undefined if there is none. */
 async function findPositionAt (
-  collection: Collection,
   query: Query,
-  { listQuery: { offset = 0 }, context }: ListRequest
+  { listQuery: { offset = 0 }, storage, context }: ListRequest
 ): Promise<Position | undefined> {
   const properties = [...new Set(query.order.map(({ property }) => property.split('.', 1)[0]!))]
   let after: Position | undefined
@@ -79,7 +83,7 @@ async function findPositionAt (
   let hasMore = true
   while (remaining > 0 && hasMore) {
     const limit = Math.min(remaining, skipStep)
-    const page = await collection.storage.list({ ...query, after, limit, properties, count: false }, context)
+    const page = await storage.list({ ...query, after, limit, properties, count: false }, context)
     const last = page.entries.at(-1)
     if (last !== undefined) after = getPosition(last.item, query.order)
     remaining -= page.entries.length

@@ -1,4 +1,4 @@
-import type { Collection } from '../collection.ts'
+import type { Lists } from './lists.ts'
 import type { Condition, Filter, Order } from '../storage/contract.ts'
 import { formatOperand } from './conditions.ts'
 import type { ListQuery } from './list-query.ts'
@@ -7,8 +7,8 @@ import type { ListQuery } from './list-query.ts'
 const maxLength = 2000
 
 /** Builds the query string that is equivalent to a QUERY (RFC 10008, section 2.4); undefined if there is none. */
-export function buildEquivalentGet (collection: Collection, listQuery: ListQuery): string | undefined {
-  const { id, limit: { maximum }, listing: { parameters: known } } = collection
+export function buildEquivalentGet (lists: Lists, listQuery: ListQuery): string | undefined {
+  const { type: { id }, limit: { maximum }, parameters: known } = lists
   const { filter, search, order, fields, limit, cursor, offset, count, features = {} } = listQuery
   // Only dialects support an offset, or a greater limit.
   if (offset !== undefined || (limit !== undefined && limit > maximum)) return undefined

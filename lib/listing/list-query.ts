@@ -1,4 +1,4 @@
-import type { Collection } from '../collection.ts'
+import type { Lists } from './lists.ts'
 import type { Filter, Order, Query } from '../storage/contract.ts'
 import { parseWords } from '../storage/search-words.ts'
 
@@ -53,27 +53,27 @@ export function combineFilters (filters: readonly Filter[]): Filter {
 }
 
 /** Returns the query for the storage, from the beginning of the list. */
-export function toStorageQuery (collection: Collection, listQuery: ListQuery): Query {
-  const { filter, search, order = collection.order, fields, needs = [] } = listQuery
-  const { limit = collection.limit.default, count = false } = listQuery
+export function toStorageQuery (lists: Lists, listQuery: ListQuery): Query {
+  const { filter, search, order = lists.order, fields, needs = [] } = listQuery
+  const { limit = lists.limit.default, count = false } = listQuery
   return {
     filter,
-    search: search === undefined ? undefined : { words: parseWords(search), properties: collection.listing.search },
+    search: search === undefined ? undefined : { words: parseWords(search), properties: lists.search },
     order,
     after: undefined,
     before: undefined,
     limit,
-    properties: fields && getNeededProperties(collection, [...fields, ...needs], order),
+    properties: fields && getNeededProperties(lists, [...fields, ...needs], order),
     count
   }
 }
 
 /** Adds the id and the sorted properties to those that the client wants. The function `links` may need all of them. */
 function getNeededProperties (
-  { id, links }: Collection,
+  { type: { id }, needsWholeItems }: Lists,
   fields: readonly string[],
   order: readonly Order[]
 ): readonly string[] | undefined {
-  if (links !== undefined) return undefined
+  if (needsWholeItems) return undefined
   return [...new Set([...fields, id.property, ...order.map(({ property }) => property.split('.', 1)[0]!)])]
 }

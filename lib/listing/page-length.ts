@@ -2,8 +2,8 @@ import type { ItemType } from '../schema/item-type.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Entry, Page, Query } from '../storage/contract.ts'
-import { applyView } from '../response/view.ts'
-import type { View } from '../response/view.ts'
+import { applySelection } from '../response/selection.ts'
+import type { Selection } from '../response/selection.ts'
 import type { ListQuery } from './list-query.ts'
 
 /** In characters of the items, before a format writes them. Without it, 100 items of 1 MB make a response of 100 MB. */
@@ -12,20 +12,20 @@ const maxPageLength = 4_194_304
 interface PageDetails {
   readonly query: Query
   readonly listQuery: ListQuery
-  readonly view: View | undefined
+  readonly selection: Selection | undefined
 }
 
 /** Ends a page early if its items are too long; its links lead to the others. A page has at least one item. */
 export function limitPageLength (
   type: ItemType,
   page: Page<object>,
-  { query, listQuery, view }: PageDetails
+  { query, listQuery, selection }: PageDetails
 ): Page<object> | Problem {
   const isBackward = query.before !== undefined
   const entries = isBackward ? page.entries.toReversed() : page.entries
   let length = 0
   const end = entries.findIndex((entry, index) => {
-    length += estimateLength(view === undefined ? type.show(entry.item) : applyView(type, entry, view))
+    length += estimateLength(selection === undefined ? type.show(entry.item) : applySelection(type, entry, selection))
     return length > maxPageLength && index > 0
   })
   if (end < 0) return page

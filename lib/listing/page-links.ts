@@ -1,4 +1,4 @@
-import type { Collection } from '../collection.ts'
+import type { Lists } from './lists.ts'
 import type { Link } from '../formats/format.ts'
 import type { Request } from '../request/request.ts'
 import type { Page, Query } from '../storage/contract.ts'
@@ -14,7 +14,7 @@ interface ListedPage {
 
 /** Builds the links to other pages, by relation (RFC 8288). Each keeps the other query parameters. */
 export function buildPageLinks (
-  collection: Collection,
+  lists: Lists,
   { path, search }: Request,
   { page, query, listQuery: { cursor, offset, search: text } }: ListedPage
 ): Record<string, Link> {
@@ -25,7 +25,7 @@ export function buildPageLinks (
   const rest = cursor === undefined ? search : removeCursor(search)
   const binding: CursorBinding = { filter: query.filter, search: text, order: query.order }
   const linkTo = (direction: 'after' | 'before', entry: Page<object>['entries'][number]): Link => {
-    const value = createCursor(collection, binding, { direction, entry })
+    const value = createCursor(lists, binding, { direction, entry })
     return { href: rest === '' ? `${path}?cursor=${value}` : `${path}?${rest}&cursor=${value}` }
   }
   const isBackward = query.before !== undefined

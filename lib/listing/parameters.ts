@@ -1,6 +1,6 @@
-import type { Collection } from '../collection.ts'
+import type { Lists } from './lists.ts'
 import { maxWords, parseWords } from '../storage/search-words.ts'
-import { maxSearchLength } from './listing.ts'
+import { maxSearchLength } from './lists.ts'
 import type { ListQuery } from './list-query.ts'
 import { parseFields, parseSort } from './selection.ts'
 
@@ -9,7 +9,7 @@ interface Parameter {
   /** Parses text in a query string. */
   readonly ofText: (text: string) => unknown
   /** Returns the part of the query that the value states; or, as a string, what it must be. */
-  readonly read: (collection: Collection, value: unknown) => ListQuery | string
+  readonly read: (lists: Lists, value: unknown) => ListQuery | string
 }
 
 const keepText = (text: string): unknown => text
@@ -46,23 +46,23 @@ const parameters: Readonly<Record<string, Parameter>> = {
   },
   cursor: {
     ofText: keepText,
-    read: (_collection, cursor) => typeof cursor === 'string' ? { cursor } : 'text'
+    read: (_lists, cursor) => typeof cursor === 'string' ? { cursor } : 'text'
   },
   sort: {
     ofText: splitNames,
-    read: (collection, names) => parseSort(collection, isNameList(names) ? names : [])
+    read: (lists, names) => parseSort(lists, isNameList(names) ? names : [])
   },
   fields: {
     ofText: splitNames,
-    read: (collection, names) => parseFields(collection, isNameList(names) ? names : [])
+    read: (lists, names) => parseFields(lists, isNameList(names) ? names : [])
   },
   count: {
     ofText: parseBoolean,
-    read: (_collection, count) => typeof count === 'boolean' ? { count } : 'true or false'
+    read: (_lists, count) => typeof count === 'boolean' ? { count } : 'true or false'
   },
   q: {
     ofText: keepText,
-    read: (_collection, search) => {
+    read: (_lists, search) => {
       if (isSearch(search)) return { search }
       return `text of up to ${maxSearchLength} characters and ${maxWords} different words`
     }
@@ -74,7 +74,7 @@ export function isListParameter (name: string): boolean {
   return Object.hasOwn(parameters, name)
 }
 
-/** Returns a query parameter that the collection supports. */
-export function getParameter ({ listing, attached }: Collection, name: string): Parameter | undefined {
-  return listing.parameters.has(name) ? parameters[name] ?? attached.queryParameters.get(name) : undefined
+/** Returns a query parameter that the lists support. */
+export function getParameter ({ parameters: offered, featureParameters }: Lists, name: string): Parameter | undefined {
+  return offered.has(name) ? parameters[name] ?? featureParameters.get(name) : undefined
 }

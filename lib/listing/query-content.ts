@@ -1,4 +1,4 @@
-import type { Collection } from '../collection.ts'
+import type { Lists } from './lists.ts'
 import { toPointer } from '../http/json-pointer.ts'
 import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
@@ -20,8 +20,8 @@ const maxDepth = 16
 type Path = readonly string[]
 
 /** Parses the content of a QUERY. A problem lists every property that is invalid. */
-export function parseQueryContent (collection: Collection, content: unknown): ListQuery | Problem {
-  const parser = new ContentParser(collection)
+export function parseQueryContent (lists: Lists, content: unknown): ListQuery | Problem {
+  const parser = new ContentParser(lists)
   const listQuery = parser.parse(content)
   if (parser.failures.length === 0) return listQuery
   return problem('validation-failed', {
@@ -32,12 +32,12 @@ export function parseQueryContent (collection: Collection, content: unknown): Li
 
 class ContentParser {
   readonly failures: Failure[] = []
-  readonly #collection: Collection
+  readonly #lists: Lists
   readonly #cost = new FilterCost()
   #isTooLarge = false
 
-  constructor (collection: Collection) {
-    this.#collection = collection
+  constructor (lists: Lists) {
+    this.#lists = lists
   }
 
   parse (content: unknown): ListQuery {
@@ -59,9 +59,9 @@ class ContentParser {
       // An empty filter matches everything.
       return filter === undefined || ('all' in filter && filter.all.length === 0) ? undefined : { filter }
     }
-    const part = getParameter(this.#collection, name)?.read(this.#collection, value)
+    const part = getParameter(this.#lists, name)?.read(this.#lists, value)
     if (part === undefined) {
-      const known = ['filter', ...this.#collection.listing.parameters]
+      const known = ['filter', ...this.#lists.parameters]
       return this.#fail([name], `is not a known property. A query can have: ${known.join(', ')}.`)
     }
     return typeof part === 'string' ? this.#fail([name], `must be ${part}`) : part
@@ -99,7 +99,7 @@ class ContentParser {
   }
 
   #parseCondition (name: string, value: unknown, at: Path): Filter | undefined {
-    const { filterable } = this.#collection.listing
+    const { filterable } = this.#lists
     const key = parseFilterKey(name, filterable)
     if (key === undefined) return this.#fail(at, `is not a known property. ${suggestKeys(name, filterable)}`)
     this.#addCost(at, key.is, value)

@@ -1,4 +1,4 @@
-import type { Collection } from '../collection.ts'
+import type { Lists } from './lists.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { badParameter } from '../request/query.ts'
 import type { Request } from '../request/request.ts'
@@ -21,7 +21,7 @@ const onceOnly = 'given once; several values go into one list, as in status.in=d
  * If `allowed` is given, only these parameters are valid, and no filters.
  */
 export function parseListQuery (
-  collection: Collection,
+  lists: Lists,
   request: Request,
   allowed?: readonly string[]
 ): ListQuery | Problem {
@@ -30,22 +30,22 @@ export function parseListQuery (
       detail: `The query is longer than ${maxLength} characters. Use the method QUERY, whose content can be longer.`
     })
   }
-  const listQuery = collection.attached.dialects.length === 0
-    ? parseParameters(collection, request, allowed)
-    : parseWithDialects(collection, request, allowed)
+  const listQuery = lists.dialects.length === 0
+    ? parseParameters(lists, request, allowed)
+    : parseWithDialects(lists, request, allowed)
   return listQuery instanceof Problem ? listQuery : checkCost(listQuery.filter) ?? listQuery
 }
 
 function parseWithDialects (
-  collection: Collection,
+  lists: Lists,
   request: Request,
   allowed: readonly string[] | undefined
 ): ListQuery | Problem {
   const translation = allowed === undefined
-    ? translateQuery(collection, request.query)
-    : translateEmbedding(collection, request.query)
+    ? translateQuery(lists, request.query)
+    : translateEmbedding(lists, request.query)
   if (translation instanceof Problem) return translation
-  const listQuery = parseParameters(collection, { ...request, query: translation.rest }, allowed)
+  const listQuery = parseParameters(lists, { ...request, query: translation.rest }, allowed)
   return listQuery instanceof Problem ? listQuery : mergeQueries(listQuery, translation.listQuery)
 }
 
@@ -65,11 +65,11 @@ function checkCost (filter: Filter | undefined): Problem | undefined {
 type QueryRequest = Pick<Request, 'query' | 'search' | 'preferences'>
 
 function parseParameters (
-  collection: Collection,
+  lists: Lists,
   { query, search, preferences }: QueryRequest,
   allowed?: readonly string[]
 ): ListQuery | Problem {
-  const isCounted = preferences.count === 'exact' && allowed === undefined && collection.listing.parameters.has('count')
+  const isCounted = preferences.count === 'exact' && allowed === undefined && lists.parameters.has('count')
   const preferred = isCounted ? countQuery : emptyQuery
   if (search === '') return preferred
 
@@ -77,12 +77,12 @@ function parseParameters (
   const listQuery: { -readonly [Part in keyof ListQuery]: ListQuery[Part] } = { ...preferred }
   for (const name of Object.keys(query)) {
     const text = query[name]
-    const parameter = allowed?.includes(name) === false ? undefined : getParameter(collection, name)
+    const parameter = allowed?.includes(name) === false ? undefined : getParameter(lists, name)
     const isFilter = parameter === undefined && allowed === undefined
-    const key = isFilter ? parseFilterKey(name, collection.listing.filterable) : undefined
-    if (parameter === undefined && key === undefined) return toUnknownParameterProblem(collection, name, allowed)
+    const key = isFilter ? parseFilterKey(name, lists.filterable) : undefined
+    if (parameter === undefined && key === undefined) return toUnknownParameterProblem(lists, name, allowed)
     if (typeof text !== 'string') return badParameter(name, onceOnly)
-    const part = parameter?.read(collection, parameter.ofText(text)) ?? parseCondition(key!, parseOperand(key!, text))
+    const part = parameter?.read(lists, parameter.ofText(text)) ?? parseCondition(key!, parseOperand(key!, text))
     if (typeof part === 'string') return badParameter(name, part)
     if ('expected' in part) return badParameter(name, part.expected)
     if ('is' in part) conditions.push(part)
@@ -92,18 +92,18 @@ function parseParameters (
 }
 
 /** Parses the query string of an item, which can only select what is shown. */
-export function parseItemQuery (collection: Collection, request: Request): ListQuery | Problem {
-  return request.search === '' ? emptyQuery : parseListQuery(collection, request, getItemParameters(collection))
+export function parseItemQuery (lists: Lists, request: Request): ListQuery | Problem {
+  return request.search === '' ? emptyQuery : parseListQuery(lists, request, getItemParameters(lists))
 }
 
 /** Returns the names of the query parameters of an item. */
-export function getItemParameters ({ attached }: Collection): readonly string[] {
-  const ofFeatures = [...attached.queryParameters].filter(([, { on }]) => on === 'both').map(([name]) => name)
+export function getItemParameters ({ featureParameters }: Lists): readonly string[] {
+  const ofFeatures = [...featureParameters].filter(([, { on }]) => on === 'both').map(([name]) => name)
   return ['fields', ...ofFeatures]
 }
 
 function toUnknownParameterProblem (
-  { listing: { parameters, filterable } }: Collection,
+  { parameters, filterable }: Lists,
   name: string,
   allowed: readonly string[] | undefined
 ): Problem {

@@ -1,11 +1,11 @@
-import type { Collection } from '../collection.ts'
+import type { Lists } from './lists.ts'
 import type { Order } from '../storage/contract.ts'
 import type { ListQuery } from './list-query.ts'
 
 // The parameters `sort` and `fields`. A returned string states what the value must be.
 
 /** Parses names such as `-createdAt`. */
-export function parseSort ({ id, listing: { sortable } }: Collection, names: readonly string[]): ListQuery | string {
+export function parseSort ({ type: { id }, sortable }: Lists, names: readonly string[]): ListQuery | string {
   const properties = new Set(names.map((name) => name.replace(/^-/, '')))
   const isValid = names.length > 0 &&
     properties.size === names.length &&
@@ -17,7 +17,7 @@ export function parseSort ({ id, listing: { sortable } }: Collection, names: rea
   return { order: toTotalOrder(names, id.property) }
 }
 
-export function parseFields ({ listing: { visible } }: Collection, names: readonly string[]): ListQuery | string {
+export function parseFields ({ visible }: Lists, names: readonly string[]): ListQuery | string {
   const fields = new Set(names)
   if (names.length === 0 || ![...fields].every((name) => visible.has(name))) {
     return `properties separated by commas: ${[...visible].join(', ')}`

@@ -5,7 +5,7 @@ import type { CustomAction } from '../features/feature.ts'
 import { isObject } from '../http/json-value.ts'
 import type { Related } from '../options.ts'
 import { getValidator } from '../schema/validation.ts'
-import { patchTypes } from '../items/patch.ts'
+import { patchTypes } from '../engine/patch.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Components } from './components.ts'
 import { buildExample, buildExampleItem, chooseStoredExample, toReadExample, toSentExample } from './examples.ts'
@@ -52,7 +52,7 @@ export class Contents {
   }
 
   list (): Content {
-    const { limit: { maximum }, attached: { dialects } } = this.#collection
+    const { limit: { maximum }, dialects } = this.#collection.lists
     const items = buildReadSchema(this.#components, this.#collection)
     // Clients of dialects can request many items by their ids.
     const maxItems = dialects.length === 0 ? maximum : Math.max(maximum, maxValues)
@@ -132,12 +132,12 @@ export class Contents {
   query (): Content {
     // A filter refers to itself, so it is a component of its own.
     const filter = this.#components.reference('schemas', this.#names.filter, (self) => (
-      describeFilters(this.#collection, self)
+      describeFilters(this.#collection.lists, self)
     ))
     const schema = this.#components.reference('schemas', this.#names.query, () => (
-      describeQuery(this.#collection, filter)
+      describeQuery(this.#collection.lists, filter)
     ))
-    return { 'application/json': { schema, example: buildQueryExample(this.#collection) } }
+    return { 'application/json': { schema, example: buildQueryExample(this.#collection.lists) } }
   }
 
   #findMutableProperty (): { name: string, value: unknown } | undefined {

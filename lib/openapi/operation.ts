@@ -84,7 +84,7 @@ export function buildOperation (components: Components, context: OperationContex
     description,
     parameters: [
       ...buildPathParameters(collection, info, prefix),
-      ...buildQueryParameters(collection, info),
+      ...buildQueryParameters(collection.lists, info),
       ...describeHeaderParameters(components, headers, requiresMatch(context) ? ['If-Match'] : [])
     ],
     ...content && { requestBody: { required: !isContentOptional, content: content(contents) } },

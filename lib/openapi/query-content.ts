@@ -1,4 +1,4 @@
-import type { Collection } from '../collection.ts'
+import type { Lists } from '../listing/lists.ts'
 import { getFilterKeys } from '../listing/conditions.ts'
 import { maxConditions } from '../listing/filter-cost.ts'
 import type { JsonSchema } from '../storage/contract.ts'
@@ -11,7 +11,7 @@ import { describeFilter, describeListParameter } from './query-parameters.ts'
 const combinations = new Set(['all', 'any', 'not'])
 
 /** Describes a filter. `self` refers to the result. */
-export function describeFilters ({ listing: { filterable } }: Collection, self: Reference): JsonSchema {
+export function describeFilters ({ filterable }: Lists, self: Reference): JsonSchema {
   const properties: Record<string, JsonSchema> = {
     all: { type: 'array', items: self, maxItems: maxConditions, description: 'Filters that must all match' },
     any: { type: 'array', items: self, maxItems: maxConditions, description: 'Filters of which one must match' },
@@ -27,17 +27,17 @@ export function describeFilters ({ listing: { filterable } }: Collection, self: 
 }
 
 /** Describes the content of a QUERY. `filter` refers to the schema of its filter. */
-export function describeQuery (collection: Collection, filter: Reference): JsonSchema {
-  const parameters = [...collection.listing.parameters].map((name) => [name, describeListParameter(collection, name)])
+export function describeQuery (lists: Lists, filter: Reference): JsonSchema {
+  const parameters = [...lists.parameters].map((name) => [name, describeListParameter(lists, name)])
   return {
     type: 'object',
-    description: `A query of ${collection.name}`,
+    description: `A query of ${lists.name}`,
     additionalProperties: false,
     properties: { filter, ...Object.fromEntries(parameters) as Record<string, JsonSchema> }
   }
 }
 
 /** The first page, as a GET without parameters returns it. */
-export function buildQueryExample ({ limit }: Collection): object {
+export function buildQueryExample ({ limit }: Lists): object {
   return { limit: limit.default }
 }

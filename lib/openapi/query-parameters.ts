@@ -1,8 +1,8 @@
-import type { Collection } from '../collection.ts'
+import type { Lists } from '../listing/lists.ts'
 import { getFilterKeys } from '../listing/conditions.ts'
 import type { FilterKey } from '../listing/conditions.ts'
 import { maxCursorLength } from '../listing/cursor.ts'
-import { maxSearchLength } from '../listing/listing.ts'
+import { maxSearchLength } from '../listing/lists.ts'
 import { getItemParameters } from '../listing/query-string.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { maxTextLength, queryText } from './query-text.ts'
@@ -15,7 +15,7 @@ function describeChoice (names: readonly string[], description: string): JsonSch
   return { type: 'array', items: { type: 'string', enum: names }, minItems: 1, maxItems: names.length, description }
 }
 
-const parameterSchemas: Readonly<Record<string, (collection: Collection) => JsonSchema>> = {
+const parameterSchemas: Readonly<Record<string, (lists: Lists) => JsonSchema>> = {
   limit: ({ limit }) => ({
     type: 'integer',
     format: 'int32',
@@ -29,13 +29,13 @@ const parameterSchemas: Readonly<Record<string, (collection: Collection) => Json
     maxLength: maxCursorLength,
     description: 'Where the page begins. Use the links of a list, which contain it'
   }),
-  sort: ({ listing: { sortable } }) => {
+  sort: ({ sortable }) => {
     const names = [...sortable.keys()]
     const description = `Properties to sort by, each once; prefix one with - for descending order: ${names.join(', ')}`
     const choice = describeChoice(names.flatMap((name) => [name, `-${name}`]), description)
     return { ...choice, maxItems: names.length, uniqueItems: true }
   },
-  fields: ({ listing: { visible } }) => {
+  fields: ({ visible }) => {
     const description = 'Returns only these properties. The others are left out, even if the schema requires them'
     return describeChoice([...visible], description)
   },
@@ -44,7 +44,7 @@ const parameterSchemas: Readonly<Record<string, (collection: Collection) => Json
     default: false,
     description: 'Whether the response has X-Total-Count, the number of all items that match'
   }),
-  q: ({ listing: { search } }) => ({
+  q: ({ search }) => ({
     type: 'string',
     minLength: 1,
     maxLength: maxSearchLength,
@@ -54,18 +54,18 @@ const parameterSchemas: Readonly<Record<string, (collection: Collection) => Json
 }
 
 /** Describes a parameter of lists that is not a filter, in a query string or in the content of QUERY. */
-export function describeListParameter (collection: Collection, name: string): JsonSchema {
-  return parameterSchemas[name]?.(collection) ?? collection.attached.queryParameters.get(name)!.schema
+export function describeListParameter (lists: Lists, name: string): JsonSchema {
+  return parameterSchemas[name]?.(lists) ?? lists.featureParameters.get(name)!.schema
 }
 
 /** Returns the schemas of the parameters by name, filters last. */
-function getSchemas (collection: Collection, operation: 'list' | 'read'): Record<string, JsonSchema> {
-  const { listing: { parameters: offered, filterable }, attached: { dialects } } = collection
+function getSchemas (lists: Lists, operation: 'list' | 'read'): Record<string, JsonSchema> {
+  const { parameters: offered, filterable, dialects } = lists
   const names = operation === 'list'
     ? [...offered]
-    : getItemParameters(collection).filter((name) => offered.has(name))
+    : getItemParameters(lists).filter((name) => offered.has(name))
   const schemas: Record<string, JsonSchema> = {}
-  for (const name of names) schemas[name] = describeListParameter(collection, name)
+  for (const name of names) schemas[name] = describeListParameter(lists, name)
   if (operation === 'read') return schemas
   for (const [name, key] of getFilterKeys(filterable, offered)) schemas[name] = describeFilter(key)
   return Object.assign(schemas, ...dialects.map(({ parameters }) => parameters))
@@ -105,10 +105,10 @@ function limitValues (schema: JsonSchema): JsonSchema {
 }
 
 /** QUERY has its parameters in the content. It accepts those of GET as well, which the document does not repeat. */
-export function buildQueryParameters (collection: Collection, operation: OperationInfo): object[] {
+export function buildQueryParameters (lists: Lists, operation: OperationInfo): object[] {
   const name = getOperationName(operation)
   if (name !== 'list' && name !== 'read') return []
-  const schemas = Object.entries(getSchemas(collection, name))
+  const schemas = Object.entries(getSchemas(lists, name))
   // Without examples: tools such as Swagger UI send those of optional parameters, too.
   return schemas.map(([name, { description, examples, ...schema }]) => ({
     name,

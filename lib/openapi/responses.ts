@@ -180,7 +180,7 @@ function getHeaders (
   { collection, operation }: OperationContext,
   headers: readonly ResponseHeader[]
 ): ResponseHeader[] {
-  const canCount = collection.listing.parameters.has('count')
+  const canCount = collection.lists.parameters.has('count')
   const names = [...headers, ...commonHeaders].filter((name) => name !== 'X-Total-Count' || canCount)
   if (collection.groups === undefined) return names
   return [...names, isRead(operation) ? 'Cache-Groups' : 'Cache-Group-Invalidation']
@@ -198,7 +198,7 @@ export function buildResponses (
   const cases = custom === undefined ? successCases[getOperationName(operation)] : getCustomCases(custom)
   for (const { status, description, headers, content, applies } of cases) {
     if (applies?.(collection) === false) continue
-    const isSelection = status === 200 && isRead(operation) && collection.listing.parameters.has('fields')
+    const isSelection = status === 200 && isRead(operation) && collection.lists.parameters.has('fields')
     responses[status] = {
       description: isSelection ? `${description}. ${selection}` : description,
       headers: describeHeaders(components, getHeaders(context, headers)),

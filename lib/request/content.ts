@@ -16,7 +16,7 @@ export function readContent (collection: Collection, request: Call): ParsedConte
   if (request.parsed !== undefined) return request.parsed
   const parse = findParser(collection, parseMediaType(request.fields['content-type']))
   const content = parseContent(request, parse, collection.schema)
-  return content instanceof Problem ? content : collection.type.checkHidden(content.value) ?? content
+  return content instanceof Problem ? content : request.view.type.checkHidden(content.value) ?? content
 }
 
 /** Parses the input of a custom action. A request without content is one with an empty object. */

@@ -1,8 +1,10 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
+import type { Presentation } from '../response/presentation.ts'
 import type { Response } from '../response/response.ts'
-import type { OpenTransaction } from '../items/transaction.ts'
+import type { OpenTransaction } from '../engine/transaction.ts'
+import type { View } from '../engine/view.ts'
 import type { Format } from '../formats/format.ts'
 import type { Preferences } from '../http/prefer.ts'
 import type { Problem } from '../http/problems.ts'
@@ -35,6 +37,13 @@ export interface Call {
   readonly content: Buffer | undefined
   /** The format of the response. */
   readonly format: Format
+  /** What the caller sees. */
+  readonly view: View
+  readonly presentation: Presentation
+  /** That of the collection, or the same within the transaction that the call has joined. */
+  readonly storage: Storage<object>
+  /** Whether a write needs a precondition. */
+  readonly requiresMatch: boolean
   readonly preferences: Preferences
   readonly context: AbortableContext
   /** Set if a feature has already parsed the content. */
@@ -45,7 +54,7 @@ export interface Call {
   readonly caller: Caller | undefined
   /** The rows of the caller, and the values that are set on new ones. The context already has the filter. */
   readonly scope: RequestScope | undefined
-  /** The transaction that a call from code has joined. The storage of the collection is in it. */
+  /** The transaction that a call from code has joined. */
   readonly transaction?: OpenTransaction
   readonly log: FastifyBaseLogger
   /** The request of Fastify, for hooks; undefined if the call comes from code. */

@@ -1,10 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Collection } from '../collection.ts'
 import type { Link, Links } from '../formats/format.ts'
 import { formatLink } from '../http/link.ts'
 import type { LinkValue } from '../http/link.ts'
 import type { Entry, Id } from '../storage/contract.ts'
 import { isUuid } from '../schema/uuid.ts'
+import type { Presentation } from './presentation.ts'
 import type { HeaderFields } from './response.ts'
 
 // Links of items and lists (RFC 8288). `path` is always the path of the collection.
@@ -15,40 +15,40 @@ export function buildItemPath (path: string, id: Id): string {
 }
 
 /** Builds the links of an item, for formats that have links in their content. */
-export function buildItemLinks (collection: Collection, entry: Entry<object>, path: string): Links {
+export function buildItemLinks (presentation: Presentation, entry: Entry<object>, path: string): Links {
   const self = buildItemPath(path, entry.id)
-  const { children, hasParent } = collection.neighbors
+  const { app: { neighbors: { children, hasParent } }, attached, links } = presentation.inputs
   return {
     self: { href: self },
     collection: { href: path },
     ...hasParent && { up: { href: path.slice(0, path.lastIndexOf('/')) } },
     ...Object.fromEntries([...children].map((name) => [name, { href: `${self}/${name}` }])),
-    ...collection.attached.actions.size > 0 && buildActionLinks(collection, entry, self),
-    ...collection.links !== undefined && buildOwnLinks(collection, entry)
+    ...attached.actions.size > 0 && buildActionLinks(presentation, entry, self),
+    ...links !== undefined && buildOwnLinks(presentation, entry)
   }
 }
 
 /** Builds the links of the custom actions that are possible in the state of the item, and that the caller may call. */
-function buildActionLinks (collection: Collection, entry: Entry<object>, self: string): Links {
-  const { attached, allowedActions } = collection
+function buildActionLinks (presentation: Presentation, entry: Entry<object>, self: string): Links {
+  const { inputs: { attached, app }, allowedActions } = presentation
   const links: Record<string, Link> = {}
   for (const { name, at, title, isPossible } of attached.actions.values()) {
     if (at !== 'item' || allowedActions?.has(name) === false) continue
     try {
       if (isPossible(entry.item)) links[name] = { href: `${self}/${name}`, title }
     } catch (error) {
-      collection.linkFailures?.report(`when of the action "${name}"`, entry.id, error)
+      app.linkFailures?.report(`when of the action "${name}"`, entry.id, error)
     }
   }
   return links
 }
 
 /** Builds the links of the definition. If its function fails for an item, the others are sent nevertheless. */
-function buildOwnLinks (collection: Collection, { id, item }: Entry<object>): Links {
+function buildOwnLinks ({ inputs }: Presentation, { id, item }: Entry<object>): Links {
   try {
-    return refusePromise(collection.links!({ item }), 'The function links', 'the links')
+    return refusePromise(inputs.links!({ item }), 'The function links', 'the links')
   } catch (error) {
-    collection.linkFailures?.report('links', id, error)
+    inputs.app.linkFailures?.report('links', id, error)
     return {}
   }
 }
@@ -82,14 +82,12 @@ export class LinkFailures {
   }
 }
 
-const itemLinkHeaders = new WeakMap<Collection, { readonly path: string, readonly header: string }>()
-
 /** Builds the header Link of an item. All items at one path have the same, so the last one is cached. */
-export function buildItemLinkHeader (collection: Collection, path: string): string {
-  const cached = itemLinkHeaders.get(collection)
+export function buildItemLinkHeader (presentation: Presentation, path: string): string {
+  const cached = presentation.itemLink
   if (cached?.path === path) return cached.header
-  const header = formatLink([{ href: path, rel: 'collection' }, ...getDescriptionLinks(collection)])
-  itemLinkHeaders.set(collection, { path, header })
+  const header = formatLink([{ href: path, rel: 'collection' }, ...getDescriptionLinks(presentation.inputs)])
+  presentation.itemLink = { path, header }
   return header
 }
 
@@ -97,8 +95,8 @@ export function buildItemLinkHeader (collection: Collection, path: string): stri
 const maxLinkLength = 8000
 
 /** Builds the header Link of a list; undefined if there are no links. If it would be too long, only `next` is sent. */
-export function buildListLinkHeader (collection: Collection, pages: Links): string | undefined {
-  const links = getDescriptionLinks(collection)
+export function buildListLinkHeader ({ inputs }: Presentation, pages: Links): string | undefined {
+  const links = getDescriptionLinks(inputs)
   const rels = Object.keys(pages)
   const length = rels.reduce((sum, rel) => sum + pages[rel]!.href.length, 0)
   for (const rel of rels) {
@@ -108,12 +106,16 @@ export function buildListLinkHeader (collection: Collection, pages: Links): stri
 }
 
 /** Adds the link that every response has: to the description of the service. */
-export function addDescriptionLink (collection: Collection, fields: HeaderFields): HeaderFields {
-  if (collection.service.description === undefined || fields.link !== undefined) return fields
+export function addDescriptionLink (collection: Described, fields: HeaderFields): HeaderFields {
+  if (collection.app.service.description === undefined || fields.link !== undefined) return fields
   return { ...fields, link: formatLink(getDescriptionLinks(collection)) }
 }
 
+interface Described {
+  readonly app: { readonly service: { readonly description?: string | undefined } }
+}
+
 /** RFC 8631, section 4.1. */
-function getDescriptionLinks ({ service: { description } }: Collection): LinkValue[] {
+function getDescriptionLinks ({ app: { service: { description } } }: Described): LinkValue[] {
   return description === undefined ? [] : [{ href: description, rel: 'service-desc' }]
 }

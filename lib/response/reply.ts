@@ -84,7 +84,7 @@ export function prepareProblem (collection: Collection, problem: Problem, reply:
   if (problem.status === 401 && !reply.hasHeader('www-authenticate')) {
     fields['www-authenticate'] ??= buildChallenge(headers.authorization, collection.challenge)
   }
-  const content = formatProblem(completeProblem(collection, problem), collection.service.problems, instance)
+  const content = formatProblem(completeProblem(collection, problem), collection.app.service.problems, instance)
   const page = renderProblemPage(collection, { content, accept: headers.accept })
   const response = {
     status: problem.status,

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import type { Collection } from '../collection.ts'
 import type { Format, Formatted, Links } from '../formats/format.ts'
 import { formatDate } from '../http/date.ts'
 import { buildEntityTag } from '../http/entity-tag.ts'
@@ -7,19 +6,20 @@ import { clockTolerance, isSettled } from '../http/preconditions.ts'
 import { buildItemLinkHeader, buildItemLinks } from './links.ts'
 import type { Representation } from '../formats/representation-cache.ts'
 import type { Entry, Page } from '../storage/contract.ts'
-import { applyView, getVersion, getViewVersion } from './view.ts'
-import type { View } from './view.ts'
+import type { Presentation } from './presentation.ts'
+import { applySelection, getSelectionVersion } from './selection.ts'
+import type { Selection } from './selection.ts'
 
 /** RFC 9110, section 8.8.3.3: each format of a version has its own tag. So has each definition. */
-export function buildEtag ({ tagSuffixes }: Collection, version: string, format: Format): string {
+export function buildEtag ({ tagSuffixes }: Presentation, version: string, format: Format): string {
   return buildEntityTag(version, tagSuffixes.get(format))
 }
 
 /** Returns a text that changes when an entry of the page changes, or when a next page appears or disappears. */
-export function joinVersions ({ type }: Collection, { entries, more }: Page<object>, view?: View): string {
+export function joinVersions ({ type }: Presentation, { entries, more }: Page<object>, selection?: Selection): string {
   let versions = `${more}\n`
   for (const entry of entries) {
-    const version = view === undefined ? getVersion(type, entry) : getViewVersion(type, entry, view)
+    const version = selection === undefined ? type.getVersion(entry) : getSelectionVersion(type, entry, selection)
     versions += `${entry.id} ${version}\n`
   }
   return versions
@@ -31,8 +31,8 @@ export function hashVersions (versions: string): string {
 }
 
 /** Returns when the item last changed, by the storage or by its timestamp; undefined if neither is known. */
-export function getLastModified (collection: Collection, entry: Entry<object>): Date | undefined {
-  const { timestamps: { updated }, hidden } = collection.type
+export function getLastModified (presentation: Presentation, entry: Entry<object>): Date | undefined {
+  const { timestamps: { updated }, hidden } = presentation.type
   // The time of the storage includes changes of properties that are hidden from the caller.
   const stored = hidden === undefined ? entry.modified : undefined
   if (stored !== undefined || updated === undefined || hidden?.has(updated) === true) return stored
@@ -44,11 +44,11 @@ export function getLastModified (collection: Collection, entry: Entry<object>): 
  * Returns when the representation last changed: with the item, or when this process started. A deploy may have hidden a
  * property, which does not change the date of the item.
  */
-export function getRepresentationDate (collection: Collection, entry: Entry<object>): Date | undefined {
-  const modified = getLastModified(collection, entry)
-  return modified === undefined || modified.getTime() >= collection.definedAt
+export function getRepresentationDate (presentation: Presentation, entry: Entry<object>): Date | undefined {
+  const modified = getLastModified(presentation, entry)
+  return modified === undefined || modified.getTime() >= presentation.inputs.definedAt
     ? modified
-    : new Date(collection.definedAt)
+    : new Date(presentation.inputs.definedAt)
 }
 
 export interface RenderTarget {
@@ -58,122 +58,129 @@ export interface RenderTarget {
 }
 
 /** Renders an entry with its headers. The result is cached for entries that cannot change. */
-export function represent (collection: Collection, entry: Entry<object>, target: RenderTarget): Representation {
+export function represent (presentation: Presentation, entry: Entry<object>, target: RenderTarget): Representation {
   const { format, path } = target
-  const cache = collection.representations.get(format)
+  const cache = presentation.representations.get(format)
   const cached = cache?.get(entry, path)
   if (cached !== undefined && (cached.datedFrom === undefined || cached.datedFrom > Date.now())) return cached
   const representation = {
     path,
-    content: cached?.content ?? renderContent(collection, entry, target),
-    fields: buildEntryHeaders(collection, entry, target, { 'content-type': format.mediaType })
+    content: cached?.content ?? renderContent(presentation, entry, target),
+    fields: buildEntryHeaders(presentation, entry, target, { 'content-type': format.mediaType })
   }
   // Storages that keep their entries freeze them. Others return new objects for each request.
   if (Object.isFrozen(entry)) {
-    cache?.add(entry, { ...representation, datedFrom: findDatedFrom(collection, entry, representation) })
+    cache?.add(entry, { ...representation, datedFrom: findDatedFrom(presentation, entry, representation) })
   }
   return representation
 }
 
 /** Returns from when on the representation has a Last-Modified; undefined if it has one, or never gets one. */
 function findDatedFrom (
-  collection: Collection,
+  presentation: Presentation,
   entry: Entry<object>,
   { fields }: Pick<Representation, 'fields'>
 ): number | undefined {
-  const modified = 'last-modified' in fields ? undefined : getRepresentationDate(collection, entry)
+  const modified = 'last-modified' in fields ? undefined : getRepresentationDate(presentation, entry)
   return modified === undefined ? undefined : modified.getTime() + clockTolerance
 }
 
 /** Renders the content without caching it: an item that was just written may never be read. */
-export function renderContent (collection: Collection, entry: Entry<object>, target: RenderTarget): Formatted {
+export function renderContent (presentation: Presentation, entry: Entry<object>, target: RenderTarget): Formatted {
   return target.format.item(
-    collection.type.show(entry.item),
-    buildContentLinks(collection, entry, target),
-    collection.type.messages.read
+    presentation.type.show(entry.item),
+    buildContentLinks(presentation, entry, target),
+    presentation.type.messages.read
   )
 }
 
 const noLinks: Links = Object.freeze({})
 
 /** Formats whose lists are joined from rendered items have no links in their content. */
-function buildContentLinks (collection: Collection, entry: Entry<object>, { format, path }: RenderTarget): Links {
-  return format.join === undefined ? buildItemLinks(collection, entry, path) : noLinks
+function buildContentLinks (presentation: Presentation, entry: Entry<object>, { format, path }: RenderTarget): Links {
+  return format.join === undefined ? buildItemLinks(presentation, entry, path) : noLinks
 }
 
 /** Adds the headers of an entry to `fields`. A 304 has them as well: RFC 9110, section 15.4.5. */
 export function buildEntryHeaders (
-  collection: Collection,
+  presentation: Presentation,
   entry: Entry<object>,
   target: RenderTarget,
   fields: Record<string, string> = {}
 ): Record<string, string> {
-  fields.etag = buildEtag(collection, getVersion(collection.type, entry), target.format)
-  addLinkHeader(collection, target, fields)
-  const modified = getRepresentationDate(collection, entry)
+  fields.etag = buildEtag(presentation, presentation.type.getVersion(entry), target.format)
+  addLinkHeader(presentation, target, fields)
+  const modified = getRepresentationDate(presentation, entry)
   // A date that a later change could have as well is no validator. A date in the future is never sent.
   if (modified !== undefined && isSettled(modified)) fields['last-modified'] = formatDate(modified)
   return fields
 }
 
 /** Adds the header Link, which does not depend on the version of the entry. */
-export function addLinkHeader (collection: Collection, { path }: RenderTarget, fields: Record<string, string>): void {
-  fields.link = buildItemLinkHeader(collection, path)
+export function addLinkHeader (
+  presentation: Presentation,
+  { path }: RenderTarget,
+  fields: Record<string, string>
+): void {
+  fields.link = buildItemLinkHeader(presentation, path)
 }
 
-interface ViewTarget extends RenderTarget {
-  readonly view: View
+interface SelectionTarget extends RenderTarget {
+  readonly selection: Selection
 }
 
-/** Renders an entry in a view. Views are not cached. */
-export function representView (
-  collection: Collection,
+/** Renders what is selected of an entry. It is not cached. */
+export function representSelection (
+  presentation: Presentation,
   entry: Entry<object>,
-  target: ViewTarget
+  target: SelectionTarget
 ): Pick<Representation, 'content' | 'fields'> {
-  const { format, view } = target
+  const { format, selection } = target
   return {
     content: format.item(
-      applyView(collection.type, entry, view),
-      buildContentLinks(collection, entry, target),
-      collection.type.messages.read
+      applySelection(presentation.type, entry, selection),
+      buildContentLinks(presentation, entry, target),
+      presentation.type.messages.read
     ),
-    fields: { 'content-type': format.mediaType, ...buildViewHeaders(collection, entry, target) }
+    fields: { 'content-type': format.mediaType, ...buildSelectionHeaders(presentation, entry, target) }
   }
 }
 
-/** Builds the headers of an entry in a view. With related items there is no Last-Modified: they change separately. */
-export function buildViewHeaders (
-  collection: Collection,
+/**
+ * Builds the headers of what is selected of an entry. With related items there is no Last-Modified: they change
+ * separately.
+ */
+export function buildSelectionHeaders (
+  presentation: Presentation,
   entry: Entry<object>,
-  target: ViewTarget
+  target: SelectionTarget
 ): Record<string, string> {
-  const { format, view } = target
-  const { 'last-modified': modified, ...fields } = buildEntryHeaders(collection, entry, target)
-  const etag = buildEtag(collection, getViewVersion(collection.type, entry, view), format)
-  if (modified === undefined || view.additions.length > 0) return { ...fields, etag }
+  const { format, selection } = target
+  const { 'last-modified': modified, ...fields } = buildEntryHeaders(presentation, entry, target)
+  const etag = buildEtag(presentation, getSelectionVersion(presentation.type, entry, selection), format)
+  if (modified === undefined || selection.additions.length > 0) return { ...fields, etag }
   return { ...fields, etag, 'last-modified': modified }
 }
 
 interface ListTarget extends RenderTarget {
   /** The links of the list, for formats that have links in their content. */
   readonly links: () => Links
-  readonly view: View | undefined
+  readonly selection: Selection | undefined
 }
 
 /** Renders a page of entries. */
 export function representList (
-  collection: Collection,
+  presentation: Presentation,
   entries: ReadonlyArray<Entry<object>>,
   target: ListTarget
 ): Formatted {
-  const { format, links, view } = target
-  if (format.join !== undefined && view === undefined) {
-    return format.join(entries.map((entry) => represent(collection, entry, target).content))
+  const { format, links, selection } = target
+  if (format.join !== undefined && selection === undefined) {
+    return format.join(entries.map((entry) => represent(presentation, entry, target).content))
   }
   const items = entries.map((entry) => (
-    view === undefined ? collection.type.show(entry.item) : applyView(collection.type, entry, view)
+    selection === undefined ? presentation.type.show(entry.item) : applySelection(presentation.type, entry, selection)
   ))
-  const itemLinks = entries.map((entry) => buildContentLinks(collection, entry, target))
-  return format.list(items, { list: links(), items: itemLinks }, collection.type.messages.read)
+  const itemLinks = entries.map((entry) => buildContentLinks(presentation, entry, target))
+  return format.list(items, { list: links(), items: itemLinks }, presentation.type.messages.read)
 }

@@ -7,7 +7,9 @@ interface RenderingInputs {
   /** The digest of the schema. */
   readonly digest: string
   readonly links?: (context: never) => object
-  readonly neighbors: { readonly children: ReadonlySet<string>, readonly hasParent: boolean }
+  readonly app: {
+    readonly neighbors: { readonly children: ReadonlySet<string>, readonly hasParent: boolean }
+  }
   readonly attached: { readonly actions: ReadonlyMap<string, { readonly title: string, readonly condition: string }> }
   /** The custom actions that the caller may call; undefined if it may call all. */
   readonly allowedActions?: ReadonlySet<string> | undefined
@@ -38,7 +40,7 @@ function describeActions ({ attached: { actions }, allowedActions }: RenderingIn
 
 /** By the name of the format. Functions are compared by their source text. */
 function buildSuffixes (inputs: RenderingInputs): ReadonlyMap<string, string> {
-  const { formats, digest, links, neighbors } = inputs
+  const { formats, digest, links, app: { neighbors } } = inputs
   return new Map(formats.map(({ name, mediaType, item, list, join }) => {
     const rendering = [digest, mediaType, String(item), String(list), String(join)]
     // Formats with `join` have no links in their content.

@@ -40,19 +40,19 @@ export function logRenderFailure ({ name }: Collection, { original }: Request, e
 /** Responds to a successful write: with the item, or without it if the client prefers that (RFC 7240, section 4.2). */
 export function respondToWrite (collection: Collection, request: Request, result: WriteResult): Response {
   const { entry, status, path, sent } = result
-  const { format, preferences } = request
+  const { format, preferences, presentation } = request
   const target = { format, path: path.collection }
   const content = preferences.return === 'minimal'
     ? undefined
-    : renderWritten(collection, request, () => renderContent(collection, entry, target))
+    : renderWritten(collection, request, () => renderContent(presentation, entry, target))
   const isMinimal = content === undefined
   const fields: Record<string, string> = status === 201 ? { location: path.item } : {}
   if (!isMinimal) {
     fields['content-location'] = path.item
     fields['content-type'] = format.mediaType
   }
-  if (sent === undefined || isSame(sent, content)) buildEntryHeaders(collection, entry, target, fields)
-  else addLinkHeader(collection, target, fields)
+  if (sent === undefined || isSame(sent, content)) buildEntryHeaders(presentation, entry, target, fields)
+  else addLinkHeader(presentation, target, fields)
   const applied = isMinimal ? 'minimal' : 'representation'
   return {
     status: isMinimal && status === 200 ? 204 : status,

@@ -1,9 +1,10 @@
+import { hash } from 'node:crypto'
 import { toPointer } from '../http/json-pointer.ts'
 import { isEqual, isObject } from '../http/json-value.ts'
 import type { JsonObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import type { Id, JsonSchema } from '../storage/contract.ts'
+import type { Entry, Id, JsonSchema } from '../storage/contract.ts'
 import { fillDefaults, findChanges, omitAnnotated } from './annotations.ts'
 import { carryOver } from './carry-over.ts'
 import { compileSchema } from './checks.ts'
@@ -94,6 +95,7 @@ export class ItemType {
   readonly hidden: ReadonlySet<string> | undefined
   readonly #validators: Validators
   readonly #variants = new Map<string, ItemType>()
+  readonly #versions = new WeakMap<Entry<object>, string>()
 
   constructor (options: ItemTypeOptions, variant?: TypeVariant) {
     const { name, schema, id, timestamps, dateTimes, concealed } = options
@@ -132,19 +134,6 @@ export class ItemType {
         return [name, closed.has(name) ? property : { ...property, readOnly: false }]
       })
       return { described: { ...this.schema, properties: Object.fromEntries(properties) } }
-    })
-  }
-
-  /** Returns the type in which clients can write, or leave out, a property that is readOnly otherwise. */
-  unlock (property: string): ItemType {
-    return this.#getVariant(`unlock ${property}`, () => {
-      const described = this.schema.properties![property]!
-      const isHidden = this.hidden?.has(property) === true
-      const properties = { ...this.schema.properties, [property]: { ...described, readOnly: isHidden } }
-      const schema = { ...this.schema, properties }
-      const draft = rewriteSchema(makeOptional(schema, property), { optional: ['readOnly'] })
-      const validators = { ...this.#validators, draft: (value: unknown) => getValidator(draft)(value) }
-      return { schema, validators, ...this.hidden && { hidden: this.hidden } }
     })
   }
 
@@ -273,6 +262,17 @@ export class ItemType {
   show (item: object): object {
     // An object stays one.
     return omitAnnotated(item, this.properties, 'writeOnly') as object
+  }
+
+  /** Returns the version of what the caller sees. If properties are hidden, it does not reveal when those change. */
+  getVersion (entry: Entry<object>): string {
+    if (this.hidden === undefined) return entry.version
+    let digest = this.#versions.get(entry)
+    if (digest === undefined) {
+      digest = hash('sha1', JSON.stringify(this.show(entry.item)), 'base64url')
+      this.#versions.set(entry, digest)
+    }
+    return digest
   }
 
   /** Returns what is wrong with a draft; undefined if it is valid. */

@@ -17,7 +17,7 @@ import type { Collection } from '../../lib/collection.ts'
 import type { Storage } from '../../lib/index.ts'
 import { translateQuery } from '../../lib/listing/dialects.ts'
 import type { Problem } from '../../lib/http/problems.ts'
-import type { Translation } from '../../lib/features/feature.ts'
+import type { Translation } from '../../lib/listing/query-parameter.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import * as features from '../../lib/features/index.ts'
 import { altered, ask } from '../app.ts'
@@ -466,7 +466,7 @@ function read (profiles: readonly ProfileName[], query: string): Translation | P
   for (const [name, value] of new URLSearchParams(query)) {
     parameters[name] = name in parameters ? [parameters[name]!, value].flat() : value
   }
-  return translateQuery(posts(profiles), parameters)
+  return translateQuery(posts(profiles).lists, parameters)
 }
 
 const byId = { property: 'id', descending: false }

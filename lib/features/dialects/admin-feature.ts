@@ -1,10 +1,11 @@
-import type { Collection } from '../../collection.ts'
+import type { ItemContent } from '../../engine/build.ts'
 import { toPointer } from '../../http/json-pointer.ts'
 import { isObject } from '../../http/json-value.ts'
 import type { Problem } from '../../http/problems.ts'
 import { describeHeaders } from '../../openapi/headers.ts'
 import type { ResponseHeader } from '../../openapi/headers.ts'
-import type { Dialect, Feature, ListedPage } from '../feature.ts'
+import type { Dialect } from '../../listing/query-parameter.ts'
+import type { ContentWrite, Feature, ListedPage } from '../feature.ts'
 
 /** How an admin client differs from other clients. */
 export interface AdminClient {
@@ -44,7 +45,7 @@ export function createAdminFeature (client: AdminClient): Feature<object> {
       host.addDialect(dialect)
       host.addHook('onProblem', problemProperties)
       if (listHeaders !== undefined) host.addHook('onPage', listHeaders)
-      if (sendsParts) host.addHook('onContent', completeItem)
+      if (sendsParts) host.addHook('onContent', completeContent)
       if (readsRemoved) host.returnRemovedItem()
       host.describe((operation, action, { components }) => {
         const response = action.name === 'list' ? operation.responses[200] : undefined
@@ -59,14 +60,14 @@ export function createAdminFeature (client: AdminClient): Feature<object> {
  * Completes the content of a PUT with the properties of the stored item. A null that the schema does not allow removes
  * the property: it is what an empty input sends.
  */
-function completeItem (content: unknown, before: object, { type }: Collection): unknown {
-  if (!isObject(content)) return content
+function completeContent ({ value: content, base }: ItemContent, { kind, before, type }: ContentWrite): ItemContent {
+  if (kind !== 'replace' || !isObject(content)) return { value: content, base }
   const item: Record<string, unknown> = { ...before, ...content }
   const nulls = Object.keys(content).filter((name) => content[name] === null && type.properties.named.has(name))
-  if (nulls.length === 0) return item
+  if (nulls.length === 0) return { value: item, base }
   const failures = type.findFailures(item) ?? []
   for (const name of nulls) {
     if (failures.some((failure) => failure.pointer === toPointer([name]))) delete item[name]
   }
-  return item
+  return { value: item, base }
 }

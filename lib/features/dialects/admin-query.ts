@@ -1,4 +1,4 @@
-import type { Collection } from '../../collection.ts'
+import type { Lists } from '../../listing/lists.ts'
 import type { Problem } from '../../http/problems.ts'
 import { parseCondition, parseFilterKey, parseOperand } from '../../listing/conditions.ts'
 import { maxOffset } from '../../listing/entries.ts'
@@ -42,7 +42,7 @@ interface Comparison {
 }
 
 /** Translates a comparison into our own syntax, which takes precedence; undefined if the name is unknown. */
-function translate ({ listing: { filterable } }: Collection, { name, value }: Comparison): Comparison | undefined {
+function translate ({ filterable }: Lists, { name, value }: Comparison): Comparison | undefined {
   if (parseFilterKey(name, filterable) !== undefined) {
     const isProperty = filterable.has(name)
     if (isProperty && Array.isArray(value)) return { name: `${name}.in`, value }
@@ -61,15 +61,15 @@ function translate ({ listing: { filterable } }: Collection, { name, value }: Co
  * with the parameter if the value is invalid.
  */
 export function readComparison (
-  collection: Collection,
+  lists: Lists,
   given: Comparison,
   parameter: string
 ): Condition[] | Problem | undefined {
-  const comparison = translate(collection, given)
+  const comparison = translate(lists, given)
   if (comparison === undefined) return undefined
   const { name, value } = comparison
   if (value === undefined) return []
-  const { filterable } = collection.listing
+  const { filterable } = lists
   const key = parseFilterKey(name, filterable)!
   // Each text of an array is read like a single one.
   const elementKey = parseFilterKey(key.property, filterable)!
@@ -87,26 +87,26 @@ export function readComparison (
 }
 
 /** An empty search field sends an empty `q`. */
-export function isEmptySearch (collection: Collection, { name, value }: Comparison): boolean {
+export function isEmptySearch (lists: Lists, { name, value }: Comparison): boolean {
   return name === 'q' &&
     typeof value === 'string' &&
     value.trim() === '' &&
-    getParameter(collection, name) !== undefined
+    getParameter(lists, name) !== undefined
 }
 
 /** Joins the conditions. A client that requests items by their ids gets all of them on one page. */
-export function buildFilter ({ id }: Collection, conditions: readonly Condition[]): ListQuery {
+export function buildFilter ({ type: { id } }: Lists, conditions: readonly Condition[]): ListQuery {
   if (conditions.length === 0) return {}
   const ids = conditions.find(({ property, is }) => property === id.property && is === 'in')?.value
   return { filter: combineFilters(conditions), ...Array.isArray(ids) && { limit: Math.max(1, ids.length) } }
 }
 
 /** Builds the order of a list; undefined if one of the properties is not sortable. */
-export function readOrdering (collection: Collection, order: readonly Order[]): ListQuery | undefined {
+export function readOrdering (lists: Lists, order: readonly Order[]): ListQuery | undefined {
   // Checked first: "-name" is not a property in these dialects.
-  if (!order.every(({ property }) => collection.listing.sortable.has(property))) return undefined
+  if (!order.every(({ property }) => lists.sortable.has(property))) return undefined
   const names = order.map(({ property, descending }) => descending ? `-${property}` : property)
-  const listQuery = parseSort(collection, names)
+  const listQuery = parseSort(lists, names)
   return typeof listQuery === 'string' ? undefined : listQuery
 }
 
@@ -122,7 +122,7 @@ interface ItemRange {
 }
 
 /** Turns a range into an offset and a limit. */
-export function buildRange ({ limit: { maximum } }: Collection, range: ItemRange): ListQuery | Problem {
+export function buildRange ({ limit: { maximum } }: Lists, range: ItemRange): ListQuery | Problem {
   const { start, end, startParameter, endParameter } = range
   if (start > maxOffset) {
     const wanted = `at most ${maxOffset}. To go further, use limit=${maximum} and follow the cursor of each page`

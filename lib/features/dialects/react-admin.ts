@@ -1,6 +1,6 @@
 // The dialect of ra-data-simple-rest: ?sort=["name","ASC"]&range=[0,24]&filter={"id":[1,2]}
 
-import type { Collection } from '../../collection.ts'
+import type { Lists } from '../../listing/lists.ts'
 import { isObject } from '../../http/json-value.ts'
 import { Problem } from '../../http/problems.ts'
 import { getParameter } from '../../listing/parameters.ts'
@@ -8,7 +8,8 @@ import type { ListQuery } from '../../listing/list-query.ts'
 import { badParameter } from '../../request/query.ts'
 import { queryText } from '../../openapi/query-text.ts'
 import type { Condition } from '../../storage/contract.ts'
-import type { Dialect, Feature, ListedPage } from '../feature.ts'
+import type { Dialect } from '../../listing/query-parameter.ts'
+import type { Feature, ListedPage } from '../feature.ts'
 import { buildFilter, buildRange, isEmptySearch, readComparison, readOrdering } from './admin-query.ts'
 import { createAdminFeature } from './admin-feature.ts'
 import { buildProblemProperties } from './problem-text.ts'
@@ -19,15 +20,15 @@ const dialect: Dialect = {
     filter: { ...queryText, description: 'Properties and values, as JSON, such as {"id":[1,2]}' }
   },
   embedding: { parameter: 'embed', names: (value) => [parseJson(value)].flat() },
-  translate (collection, parameters) {
+  translate (lists, parameters) {
     const { filter, range, sort, ...others } = parameters
     // Our own sort is not JSON.
     const isJson = typeof sort === 'string' && sort.startsWith('[')
-    const filtering = filter === undefined ? {} : readFilter(collection, filter)
+    const filtering = filter === undefined ? {} : readFilter(lists, filter)
     if (filtering instanceof Problem) return filtering
-    const paging = range === undefined ? {} : readRange(collection, range)
+    const paging = range === undefined ? {} : readRange(lists, range)
     if (paging instanceof Problem) return paging
-    const ordering = isJson ? readSort(collection, sort) : {}
+    const ordering = isJson ? readSort(lists, sort) : {}
     if (ordering instanceof Problem) return ordering
     return {
       listQuery: { ...filtering, ...paging, ...ordering },
@@ -77,25 +78,25 @@ function parseArray (text: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-function readSort (collection: Collection, text: string): ListQuery | Problem {
+function readSort (lists: Lists, text: string): ListQuery | Problem {
   const [property, direction, ...others] = parseArray(text)
   const isValid = typeof property === 'string' &&
     (direction === 'ASC' || direction === 'DESC') &&
     others.length === 0
-  const listQuery = isValid ? readOrdering(collection, [{ property, descending: direction === 'DESC' }]) : undefined
+  const listQuery = isValid ? readOrdering(lists, [{ property, descending: direction === 'DESC' }]) : undefined
   if (listQuery !== undefined) return listQuery
-  const sortable = [...collection.listing.sortable.keys()].join(', ')
+  const sortable = [...lists.sortable.keys()].join(', ')
   return badParameter('sort', `["property","ASC"] or ["property","DESC"], with one of: ${sortable}`)
 }
 
-function readRange (collection: Collection, text: unknown): ListQuery | Problem {
+function readRange (lists: Lists, text: unknown): ListQuery | Problem {
   const [first, last, ...others] = parseArray(text)
   const isValid = Number.isSafeInteger(first) &&
     Number.isSafeInteger(last) &&
     Number(first) >= 0 &&
     others.length === 0
   if (!isValid) return badParameter('range', 'the positions of the first and the last item, such as [0,24]')
-  const range = buildRange(collection, {
+  const range = buildRange(lists, {
     start: Number(first),
     end: Number(last) + 1,
     startParameter: 'range',
@@ -104,7 +105,7 @@ function readRange (collection: Collection, text: unknown): ListQuery | Problem 
   return range instanceof Problem ? range : { ...range, count: true }
 }
 
-function readFilter (collection: Collection, text: unknown): ListQuery | Problem {
+function readFilter (lists: Lists, text: unknown): ListQuery | Problem {
   const filter = parseJson(text)
   if (!isObject(filter)) {
     return badParameter('filter', 'a JSON object of properties and values, such as {"name":"Ada"}')
@@ -112,18 +113,18 @@ function readFilter (collection: Collection, text: unknown): ListQuery | Problem
   const conditions: Condition[] = []
   let search: ListQuery | undefined
   for (const comparison of flatten(filter, '')) {
-    if (isEmptySearch(collection, comparison)) continue
-    const found = readComparison(collection, comparison, 'filter')
+    if (isEmptySearch(lists, comparison)) continue
+    const found = readComparison(lists, comparison, 'filter')
     if (found instanceof Problem) return found
     if (found !== undefined) {
       conditions.push(...found)
       continue
     }
-    const listQuery = readSearch(collection, comparison)
+    const listQuery = readSearch(lists, comparison)
     if (listQuery instanceof Problem) return listQuery
     search = listQuery
   }
-  return { ...buildFilter(collection, conditions), ...search }
+  return { ...buildFilter(lists, conditions), ...search }
 }
 
 interface NamedValue {
@@ -131,10 +132,10 @@ interface NamedValue {
   readonly value: unknown
 }
 
-function readSearch (collection: Collection, { name, value }: NamedValue): ListQuery | Problem {
-  const listQuery = name === 'q' ? getParameter(collection, name)?.read(collection, value) : undefined
+function readSearch (lists: Lists, { name, value }: NamedValue): ListQuery | Problem {
+  const listQuery = name === 'q' ? getParameter(lists, name)?.read(lists, value) : undefined
   if (listQuery === undefined) {
-    const filterable = [...collection.listing.filterable.keys()].join(', ')
+    const filterable = [...lists.filterable.keys()].join(', ')
     return badParameter(
       'filter',
       `an object of filterable properties: ${filterable}. ${JSON.stringify(name)} is not one of them`

@@ -1,13 +1,13 @@
 // The dialect of json-server: ?_sort=name,age&_order=asc,desc&_start=0&_end=25&age_gte=18&id=1&id=2
 
-import type { Collection } from '../../collection.ts'
+import type { Lists } from '../../listing/lists.ts'
 import { Problem } from '../../http/problems.ts'
 import { getParameter } from '../../listing/parameters.ts'
 import type { ListQuery } from '../../listing/list-query.ts'
 import { badParameter } from '../../request/query.ts'
 import { queryText } from '../../openapi/query-text.ts'
 import type { Condition, JsonSchema } from '../../storage/contract.ts'
-import type { DialectParameters, Translation } from '../feature.ts'
+import type { DialectParameters, Translation } from '../../listing/query-parameter.ts'
 import { buildFilter, buildRange, isEmptySearch, readComparison, readOrdering } from './admin-query.ts'
 
 const number: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maximum: 999_999_999 }
@@ -21,40 +21,40 @@ export const underscoreParameters: Readonly<Record<string, JsonSchema>> = {
 }
 
 export function translateUnderscores (
-  collection: Collection,
+  lists: Lists,
   parameters: DialectParameters
 ): Translation | Problem {
   const { _sort: sort, _order: direction, _start: start, _end: end, ...others } = parameters
   const conditions: Condition[] = []
   const rest: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(others)) {
-    if (isEmptySearch(collection, { name, value })) continue
-    const found = isInDialect(collection, name, value)
-      ? readComparison(collection, { name, value }, name)
+    if (isEmptySearch(lists, { name, value })) continue
+    const found = isInDialect(lists, name, value)
+      ? readComparison(lists, { name, value }, name)
       : undefined
     if (found instanceof Problem) return found
     if (found === undefined) rest[name] = value
     else conditions.push(...found)
   }
-  const range = readRange(collection, { start, end })
+  const range = readRange(lists, { start, end })
   if (range instanceof Problem) return range
-  const order = sort === undefined && direction === undefined ? {} : readSort(collection, { sort, direction })
+  const order = sort === undefined && direction === undefined ? {} : readSort(lists, { sort, direction })
   if (order instanceof Problem) return order
-  return { listQuery: { count: true, ...buildFilter(collection, conditions), ...range, ...order }, rest }
+  return { listQuery: { count: true, ...buildFilter(lists, conditions), ...range, ...order }, rest }
 }
 
-function readRange (collection: Collection, given: { start: unknown, end: unknown }): ListQuery | Problem {
+function readRange (lists: Lists, given: { start: unknown, end: unknown }): ListQuery | Problem {
   if (given.start === undefined && given.end === undefined) return {}
   const start = readNumber('_start', given.start)
   if (start instanceof Problem) return start
   const end = readNumber('_end', given.end)
   if (end instanceof Problem) return end
-  return buildRange(collection, { start: start ?? 0, end, startParameter: '_start', endParameter: '_end' })
+  return buildRange(lists, { start: start ?? 0, end, startParameter: '_start', endParameter: '_end' })
 }
 
 /** Our own parameters take precedence if they occur once. */
-function isInDialect (collection: Collection, name: string, value: unknown): boolean {
-  return getParameter(collection, name) === undefined && (Array.isArray(value) || name.includes('_'))
+function isInDialect (lists: Lists, name: string, value: unknown): boolean {
+  return getParameter(lists, name) === undefined && (Array.isArray(value) || name.includes('_'))
 }
 
 function readNumber (name: string, text: unknown): number | Problem | undefined {
@@ -66,7 +66,7 @@ function readNumber (name: string, text: unknown): number | Problem | undefined 
 const directionNames = ['asc', 'desc']
 
 function readSort (
-  collection: Collection,
+  lists: Lists,
   { sort, direction = '' }: { sort: unknown, direction: unknown }
 ): ListQuery | Problem {
   if (typeof sort !== 'string' || typeof direction !== 'string') {
@@ -78,8 +78,8 @@ function readSort (
     return badParameter('_order', 'asc or desc, separated by commas, for each property of _sort')
   }
   const order = properties.map((property, index) => ({ property, descending: directions[index] === 'desc' }))
-  const listQuery = readOrdering(collection, order)
+  const listQuery = readOrdering(lists, order)
   if (listQuery !== undefined) return listQuery
-  const sortable = [...collection.listing.sortable.keys()].join(', ')
+  const sortable = [...lists.sortable.keys()].join(', ')
   return badParameter('_sort', `properties separated by commas, each once: ${sortable}`)
 }

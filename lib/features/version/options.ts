@@ -30,7 +30,7 @@ export function checkStatedAccess (
 
 /** Returns the options of the current version that apply to an older one, above all who may call which action. */
 export function getInherited (current: Collection): Defaults {
-  const { actions, routes, access, challenge, trustedOrigins, limit, formats, put, etag } = current
+  const { actions, routes, access, challenge, trustedOrigins, lists: { limit }, formats, put, etag } = current
   return {
     actions: [...actions],
     routes,
@@ -87,7 +87,7 @@ export function deriveLists (older: OlderVersion, stated: StatedLists): Queryabl
   const findAvailable = (offered: ReadonlyMap<string, unknown>): string[] => queryable.filter((property) => {
     return shared.has(property.split('.', 1)[0]!) && offered.has(toCurrentProperty(renamed, property))
   })
-  const { known, filterable, sortable } = current.listing
+  const { known, filterable, sortable } = current.lists
   const available = {
     filter: findAvailable(filterable),
     sort: findAvailable(sortable),

@@ -1,10 +1,11 @@
 import { defineVersion, mergeOptions } from '../../define.ts'
 import { isDefinition, toCollection } from '../../collection.ts'
-import type { Definition } from '../../collection.ts'
+import type { Collection, Definition } from '../../collection.ts'
 import { BadOption } from '../../errors.ts'
 import { HookError } from '../../failure.ts'
 import { Problem } from '../../http/problems.ts'
-import { buildItem, getImposedValues } from '../../items/build.ts'
+import { buildItem, getImposedValues } from '../../engine/build.ts'
+import { getView } from '../../engine/view.ts'
 import type { Change, CommittedChange, HookOptions, Options, PendingWrite, StoredWrite } from '../../options.ts'
 import type { Call } from '../../request/request.ts'
 import { normalizeDates, findDateTimes } from '../../schema/date-times.ts'
@@ -97,12 +98,12 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     const values = getReadOnlyValues(item)
     const content = { ...omitUndefined(accepted), ...values }
     // The current version builds items of its own type.
-    return await buildItem(current, toCall(origin, values), { kind: 'create', content, id }) as Item | Problem
+    return await buildItem(current, toCall(current, origin, values), { kind: 'create', content, id }) as Item | Problem
   }
 
   async function replaceItem (before: Entry<Item>, accepted: object, origin: Origin): Promise<Item | Problem> {
     const content = omitUndefined({ ...before.item, ...accepted })
-    return await buildItem(current, toCall(origin), { kind: 'replace', content, before }) as Item | Problem
+    return await buildItem(current, toCall(current, origin), { kind: 'replace', content, before }) as Item | Problem
   }
 
   /** Of the values that the scope and the URI set, those of properties that are readOnly in the current version. */
@@ -168,9 +169,13 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
 type Origin = Pick<Change<object>, 'customAction' | 'caller' | 'request'>
 
 /** The parts of a request that are needed to build an item. The filter of the scope is checked on the older item. */
-function toCall ({ customAction, caller, request }: Origin, values: Record<string, unknown> = {}): Call {
+function toCall (
+  current: Collection,
+  { customAction, caller, request }: Origin,
+  values: Record<string, unknown> = {}
+): Call {
   const scope = { filter: { all: [] }, values }
-  return { original: request, customAction, caller, fixed: undefined, scope } as unknown as Call
+  return { original: request, customAction, caller, fixed: undefined, scope, view: getView(current) } as unknown as Call
 }
 
 function omitUndefined (content: object): object {

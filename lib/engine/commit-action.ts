@@ -50,7 +50,8 @@ export async function commitAction (
   request: Call,
   { hasItem, isSafe, decide, respond }: CustomWrite
 ): Promise<Result> {
-  const { storage, hooks } = collection
+  const { hooks } = collection
+  const { storage } = request
   const id = hasItem ? collection.id.read(request.segment) : undefined
   if (hasItem && id === undefined) return problem('not-found')
 

@@ -72,7 +72,7 @@ export class OpenTransaction implements Transaction {
 
   collection<Item extends object, Adds> (definition: Definition<Item, Adds>): CollectionCalls<Item, Adds> {
     // Only collections that an app serves have transactions.
-    return this.#owner.openCollection!(definition, this)
+    return this.#owner.app.openCollection!(definition, this)
   }
 
   async lock<Item extends object, Adds, const Ids extends readonly Id[]> (
@@ -263,7 +263,7 @@ export type Work<Done extends object, Open = OpenTransaction | undefined> =
 
 /** Runs the work in a transaction. The storage may run it again if the database rolled it back. */
 export async function runInTransaction<Done extends object> (
-  { storage }: Collection,
+  storage: Storage<object>,
   work: Work<Done>,
   context: Pick<Context, 'signal'>
 ): Promise<Done | Problem | Refusal> {
@@ -283,11 +283,10 @@ const maxAttempts = 20
  * has listed and then writes.
  */
 export async function openTransaction<Done extends object> (
-  collection: Collection,
+  { collection, storage }: { readonly collection: Collection, readonly storage: Storage<object> },
   work: Work<Done, OpenTransaction>,
   context: Pick<Context, 'signal'>
 ): Promise<Done | Problem | Refusal> {
-  const { storage } = collection
   // Read here: the storage may call the function in the context of another request.
   const outer = getRunning()?.findOpen()
   let transaction: OpenTransaction | undefined
@@ -315,7 +314,7 @@ export async function openTransaction<Done extends object> (
 
 /** Runs the work in a transaction of the app. What it has written is undone only with the whole transaction. */
 export async function joinTransaction<Done extends object> (
-  { name, storage }: Collection,
+  { name, storage }: { readonly name: string, readonly storage: Storage<object> },
   work: Work<Done>,
   transaction: OpenTransaction
 ): Promise<Done | Problem | Refusal> {

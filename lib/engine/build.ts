@@ -18,6 +18,8 @@ export interface ItemSource {
   readonly content: unknown
   /** Undefined for a new item. */
   readonly before?: Entry<object> | undefined
+  /** The item that the content is compared with, if that is not the stored one. */
+  readonly base?: object | undefined
   /** The id of a new item, if the URI or the app states it. */
   readonly id?: Id | undefined
 }
@@ -26,11 +28,11 @@ export interface ItemSource {
 export async function buildItem (
   collection: Collection,
   request: Call,
-  { kind, content, before, id = before?.id }: ItemSource
+  { kind, content, before, base = before?.item, id = before?.id }: ItemSource
 ): Promise<object | Problem> {
-  const { type, hooks } = collection
-  const { fixed, scope } = request
-  const draft = type.draft({ kind, content, base: before?.item, id, fixed, scope: scope?.values })
+  const { hooks } = collection
+  const { fixed, scope, view: { type } } = request
+  const draft = type.draft({ kind, content, base, id, fixed, scope: scope?.values })
   if (draft instanceof Problem) return draft
   // The hook may change its argument.
   const draftId: unknown = Reflect.get(draft, type.id.property)
@@ -41,6 +43,27 @@ export async function buildItem (
   return (before === undefined ? checkAddress(type, item, draftId) : undefined) ??
     (scope && checkScope(item, scope)) ??
     item
+}
+
+/** The content of a PUT, or the item after a PATCH, and the item that it is compared with. */
+export interface ItemContent {
+  readonly value: unknown
+  readonly base: object
+}
+
+/** Calls the hooks `onContent` of features. */
+export function completeContent (
+  { attached }: Collection,
+  { view: { type } }: Call,
+  { kind, value, before }: { kind: 'replace' | 'update', value: unknown, before: Entry<object> }
+): ItemContent | Problem {
+  let content: ItemContent = { value, base: before.item }
+  for (const hook of attached.hooks.onContent) {
+    const completed = hook(content, { kind, before: before.item, type })
+    if (completed instanceof Problem) return completed
+    content = completed
+  }
+  return content
 }
 
 interface ActionReturn {
@@ -57,8 +80,8 @@ export async function buildReturnedItem (
   request: Call,
   { returned, before, source }: ActionReturn
 ): Promise<object | Problem> {
-  const { type, hooks } = collection
-  const { fixed, scope } = request
+  const { hooks } = collection
+  const { fixed, scope, view: { type } } = request
   const accepted = type.acceptChanged(returned, before.item, { source, id: before.id })
   if (accepted instanceof Problem) return accepted
   const failed = fixed && type.checkFixed(accepted, fixed)
@@ -88,8 +111,8 @@ export function getImposedValues (item: object): Readonly<Record<string, unknown
 
 /** Calls `hooks.beforeValidation` and validates the item that it returns. */
 async function callBeforeValidation (
-  { type, hooks }: Collection,
-  { scope, fixed, customAction, caller, original }: Call,
+  { hooks }: Collection,
+  { view: { type }, scope, fixed, customAction, caller, original }: Call,
   { action, item: proposed, before, id }: ProposedItem
 ): Promise<object | Problem> {
   // The hook may change its argument, which shares objects with the stored item.

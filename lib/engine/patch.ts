@@ -1,5 +1,4 @@
 import { parseContent } from '../request/content.ts'
-import type { Collection } from '../collection.ts'
 import { parseIJson } from '../formats/i-json.ts'
 import { parseMediaType } from '../http/content-type.ts'
 import { applyJsonPatch, PatchRefusal } from '../http/json-patch.ts'
@@ -59,7 +58,8 @@ const patches: Readonly<Record<string, Patch>> = {
 export const patchTypes: readonly string[] = Object.keys(patches)
 
 /** Applies the patch of the client to the item. */
-export function applyPatch ({ type }: Collection, request: Call, item: object): ParsedContent | Problem {
+export function applyPatch (request: Call, item: object): ParsedContent | Problem {
+  const { type } = request.view
   const patch = patches[parseMediaType(request.fields['content-type']) ?? ''] ?? applyMerge
   const content = parseContent(request, parseIJson, type.schema)
   if (content instanceof Problem) return content

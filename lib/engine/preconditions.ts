@@ -6,7 +6,6 @@ import type { Problem } from '../http/problems.ts'
 import { getLastModified, buildEtag } from '../response/representation.ts'
 import type { Call } from '../request/request.ts'
 import type { Entry } from '../storage/contract.ts'
-import { getVersion } from '../response/view.ts'
 
 /** RFC 9110, section 13, for a read: whether the client has this representation already, or 412. */
 export function isNotModified ({ fields }: Call, current: Validators): boolean | Problem {
@@ -16,8 +15,8 @@ export function isNotModified ({ fields }: Call, current: Validators): boolean |
 }
 
 /** Whether a write has to read the item first. */
-export function dependsOnItem ({ etag }: Collection, { fields }: Call): boolean {
-  return etag.required || isConditional(fields)
+export function dependsOnItem ({ requiresMatch, fields }: Call): boolean {
+  return requiresMatch || isConditional(fields)
 }
 
 /** RFC 9110, section 13, for a write: 428 if a precondition is missing, 412 if it fails. */
@@ -26,29 +25,28 @@ export function checkPreconditions (
   request: Call,
   entry: Entry<object> | undefined
 ): Problem | undefined {
-  const { fields } = request
-  if (!dependsOnItem(collection, request)) return undefined
-  const modified = entry && getLastModified(collection, entry)
-  if (collection.etag.required && !isConditionalWrite(fields, modified !== undefined)) {
+  const { fields, presentation } = request
+  if (!dependsOnItem(request)) return undefined
+  const modified = entry && getLastModified(presentation, entry)
+  if (request.requiresMatch && !isConditionalWrite(fields, modified !== undefined)) {
     return problem('precondition-required', {
       detail: 'Read the item, then repeat the request with the header If-Match and the ETag of that response.'
     })
   }
-  const current = entry && getValidators(collection, request, { version: getVersion(collection.type, entry), modified })
+  const current = entry && getValidators(request, { version: presentation.type.getVersion(entry), modified })
   const outcome = evaluatePreconditions({ safe: false, fields, current, weak: collection.etag.acceptWeak })
   return outcome === 'failed' ? preconditionFailed() : undefined
 }
 
 /** Returns the entity tags of a version in all formats: a client may have read the item in another one. */
-export function getValidators (
-  collection: Collection,
-  { format }: Call,
+function getValidators (
+  { format, presentation }: Call,
   { version, modified }: { version: string, modified: Date | undefined }
 ): Validators {
-  const others = () => collection.formats
+  const others = () => presentation.inputs.formats
     .filter((other) => other !== format)
-    .map((other) => buildEtag(collection, version, other))
-  return { tag: buildEtag(collection, version, format), others, modified }
+    .map((other) => buildEtag(presentation, version, other))
+  return { tag: buildEtag(presentation, version, format), others, modified }
 }
 
 export function preconditionFailed (): Problem {

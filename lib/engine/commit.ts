@@ -34,8 +34,8 @@ export async function commitWrite (
   request: Call,
   { action, decide, respond }: ItemWrite
 ): Promise<Result> {
-  const { storage, hooks } = collection
-  const { context } = request
+  const { hooks } = collection
+  const { storage, context } = request
   const id = collection.id.read(request.segment)
   if (id === undefined) return problem('not-found')
   let conflicts = 0
@@ -105,8 +105,8 @@ export async function commitRemove (
   request: Call,
   { needsItem, respond }: ItemRemoval
 ): Promise<Result> {
-  const { storage, hooks } = collection
-  const { context } = request
+  const { hooks } = collection
+  const { storage, context } = request
   const id = collection.id.read(request.segment)
   if (id === undefined) return problem('not-found')
   const isInTransaction = needsTransaction(collection, request)
@@ -172,7 +172,7 @@ async function storeItem (
       : storage.replace(before.id, item, before.version, context)
   }
   if (item !== undefined && !needsTransaction(collection, request)) {
-    const after = await write(collection.storage, item)
+    const after = await write(request.storage, item)
     return isRefusal(after) ? after : { before, after }
   }
   return runTransaction(collection, request, async (storage, transaction) => {
@@ -241,7 +241,7 @@ async function callBeforeWrite (
   })
   if (returned === undefined || write.action === 'remove') return undefined
   const id: unknown = Reflect.get(write.item, collection.id.property)
-  const item = collection.type.accept(returned, { source: 'The hook beforeWrite', id })
+  const item = request.view.type.accept(returned, { source: 'The hook beforeWrite', id })
   return item instanceof Problem || scope === undefined ? item : checkScope(item, scope) ?? item
 }
 
@@ -345,15 +345,15 @@ function hasHooksInTransaction ({ attached, hooks }: Collection): boolean {
 /** Runs the work in one transaction, which a problem or a refusal rolls back. */
 export function runTransaction<Done extends object> (
   collection: Collection,
-  { context, transaction: joined }: Call,
+  { storage, context, transaction: joined }: Call,
   work: Work<Done>,
   // Only functions of the app need an open transaction.
   { isForApp }: { isForApp: boolean } = { isForApp: hasHooksInTransaction(collection) }
 ): Promise<Done | Problem | Refusal> {
-  if (joined !== undefined) return joinTransaction(collection, work, joined)
+  if (joined !== undefined) return joinTransaction({ name: collection.name, storage }, work, joined)
   return isForApp
-    ? openTransaction(collection, work, context)
-    : runInTransaction(collection, work, context)
+    ? openTransaction({ collection, storage }, work, context)
+    : runInTransaction(storage, work, context)
 }
 
 type WrittenChange = Pick<CommittedChange<object>, 'action' | 'before' | 'after'>

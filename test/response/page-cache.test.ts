@@ -2,9 +2,7 @@ import { test } from 'tap'
 import { memory } from '../../lib/storage/memory.ts'
 import { Type } from '@sinclair/typebox'
 import { json } from '../../lib/index.ts'
-import type { Collection } from '../../lib/collection.ts'
-import { cachePage, getCachedPage } from '../../lib/listing/page-cache.ts'
-import type { Request } from '../../lib/request/request.ts'
+import { PageCache } from '../../lib/response/page-cache.ts'
 import { ask, build } from '../app.ts'
 import { define } from '../define.ts'
 
@@ -15,7 +13,7 @@ const notes = () =>
     schema: Note,
     id: { generate: 'storage' },
     storage: memory({ items: [1, 2, 3].map((id) => ({ id, text: `Note ${id}` })) })
-  }) as Collection
+  })
 
 test('a cached page is rendered again as soon as anything on it changes', async (t) => {
   const app = await build(t, notes())
@@ -41,25 +39,25 @@ test('a cached page is rendered again as soon as anything on it changes', async 
 })
 
 test('the page cache keeps a limited number of pages, and no long ones', async (t) => {
-  const collection = notes()
+  const cache = new PageCache()
   // All properties that identify a page.
-  const buildRequest = (search: string) => ({ path: '/notes', search, format: json }) as Request
+  const buildRequest = (search: string) => ({ path: '/notes', search, format: json })
   const answer = (content: string) => ({ versions: 'v', total: undefined, fields: {}, whole: {}, content })
-  t.equal(getCachedPage(collection, buildRequest(''), { versions: 'v', total: undefined }), undefined)
-  for (let number = 0; number < 33; number++) cachePage(collection, buildRequest(String(number)), answer(`[${number}]`))
+  t.equal(cache.get(buildRequest(''), { versions: 'v', total: undefined }), undefined)
+  for (let number = 0; number < 33; number++) cache.add(buildRequest(String(number)), answer(`[${number}]`))
   const getCached = (search: string) =>
-    getCachedPage(collection, buildRequest(search), { versions: 'v', total: undefined })?.content
+    cache.get(buildRequest(search), { versions: 'v', total: undefined })?.content
   t.equal(getCached('0'), undefined, 'the oldest is removed')
   t.equal(getCached('1'), '[1]')
   t.equal(getCached('32'), '[32]')
-  cachePage(collection, buildRequest('long'), answer('x'.repeat(65_537)))
+  cache.add(buildRequest('long'), answer('x'.repeat(65_537)))
   t.equal(getCached('long'), undefined)
   t.equal(
-    getCachedPage(collection, buildRequest('1'), { versions: 'w', total: undefined }),
+    cache.get(buildRequest('1'), { versions: 'w', total: undefined }),
     undefined,
     'other versions'
   )
-  t.equal(getCachedPage(collection, buildRequest('1'), { versions: 'v', total: 1 }), undefined, 'another total')
+  t.equal(cache.get(buildRequest('1'), { versions: 'v', total: 1 }), undefined, 'another total')
 })
 
 test('a cached page is never sent to a caller who sees other items or other properties', async (t) => {
@@ -88,7 +86,7 @@ test('a cached page is never sent to a caller who sees other items or other prop
         visible: { salary: ({ caller }) => caller === 'hr' }
       },
       links: ({ item }) => ({ owner: { href: `/owners/${item.owner}` } })
-    }) as Collection
+    })
   )
   const callers = ['ada', 'bob', 'hr', 'auditor', 'eve']
   const list = async (caller: string, url: string, accept = 'application/json') => {

@@ -1,7 +1,7 @@
 import { notModified, ok } from '../response/response.ts'
 import type { Result } from '../action.ts'
 import type { HeaderFields } from '../response/response.ts'
-import { isNotModified } from '../items/preconditions.ts'
+import { isNotModified } from '../engine/preconditions.ts'
 import type { Collection } from '../collection.ts'
 import type { Links } from '../formats/format.ts'
 import { isConditional } from '../http/preconditions.ts'
@@ -11,57 +11,57 @@ import { buildListLinkHeader } from '../response/links.ts'
 import { representList, buildEtag, hashVersions, joinVersions } from '../response/representation.ts'
 import type { Request } from '../request/request.ts'
 import type { Page } from '../storage/contract.ts'
-import { markPersonal, buildView } from '../response/view.ts'
-import { findEntries } from './entries.ts'
-import { cachePage, getCachedPage } from './page-cache.ts'
-import { limitPageLength } from './page-length.ts'
-import { buildPageLinks } from './page-links.ts'
-import { logUnreadable } from './unreadable.ts'
-import type { ListQuery } from './list-query.ts'
+import { markPersonal } from '../response/selection.ts'
+import { findEntries } from '../listing/entries.ts'
+import { limitPageLength } from '../listing/page-length.ts'
+import { buildPageLinks } from '../listing/page-links.ts'
+import { logUnreadable } from '../listing/unreadable.ts'
+import type { ListQuery } from '../listing/list-query.ts'
+import { buildSelection } from './select.ts'
 
 /** Builds the response with a page of a list. */
 export async function buildPage (collection: Collection, request: Request, listQuery: ListQuery): Promise<Result> {
-  const { format, path, search } = request
-  const found = await findEntries(collection, listQuery, request.context)
+  const { format, path, search, storage, context, view: { lists, type }, presentation } = request
+  const found = await findEntries(lists, listQuery, { storage, context })
   if (found instanceof Problem) return found
   const { page: foundPage, query } = found
   logUnreadable(collection.name, foundPage, request)
 
-  const hasView = listQuery.fields !== undefined || listQuery.features !== undefined
-  const view = hasView ? await buildView(collection, foundPage.entries, { listQuery, request }) : undefined
-  const foundVersions = joinVersions(collection, foundPage, view)
+  const isSelected = listQuery.fields !== undefined || listQuery.features !== undefined
+  const selection = isSelected
+    ? await buildSelection(collection, foundPage.entries, { listQuery, request })
+    : undefined
+  const foundVersions = joinVersions(presentation, foundPage, selection)
   // A query in the content has no URI that could be the key of a cache.
-  const isCacheable = view === undefined && format.join !== undefined && request.content === undefined
+  const isCacheable = selection === undefined && format.join !== undefined && request.content === undefined
   const cached = isCacheable
-    ? getCachedPage(collection, request, { versions: foundVersions, total: foundPage.total })
+    ? presentation.pages.get(request, { versions: foundVersions, total: foundPage.total })
     : undefined
 
-  const page = cached === undefined
-    ? limitPageLength(collection.type, foundPage, { query, listQuery, view })
-    : foundPage
+  const page = cached === undefined ? limitPageLength(type, foundPage, { query, listQuery, selection }) : foundPage
   if (page instanceof Problem) return page
-  const versions = page === foundPage ? foundVersions : joinVersions(collection, page, view)
-  const links = cached === undefined ? buildPageLinks(collection, request, { page, query, listQuery }) : {}
+  const versions = page === foundPage ? foundVersions : joinVersions(presentation, page, selection)
+  const links = cached === undefined ? buildPageLinks(lists, request, { page, query, listQuery }) : {}
   const fields = cached?.fields ?? buildFields(collection, request, {
     page,
     listQuery,
     links,
-    etag: buildEtag(collection, hashVersions(versions), format)
+    etag: buildEtag(presentation, hashVersions(versions), format)
   })
   const applied = getAppliedPreferences(request, page)
 
   if (isConditional(request.fields)) {
     const isKnown = isNotModified(request, { tag: fields.etag!, modified: undefined })
     if (isKnown instanceof Problem) return isKnown
-    if (isKnown) return markPersonal(view, notModified(fields, applied))
+    if (isKnown) return markPersonal(selection, notModified(fields, applied))
   }
   if (cached !== undefined) return ok(cached.content, cached.whole, applied)
 
   const getLinks = () => ({ self: { href: search === '' ? path : `${path}?${search}` }, ...links })
-  const content = representList(collection, page.entries, { format, path, links: getLinks, view })
+  const content = representList(presentation, page.entries, { format, path, links: getLinks, selection })
   const whole = { ...fields, 'content-type': format.mediaType }
-  if (isCacheable) cachePage(collection, request, { versions, total: page.total, fields, whole, content })
-  return markPersonal(view, ok(content, whole, applied))
+  if (isCacheable) presentation.pages.add(request, { versions, total: page.total, fields, whole, content })
+  return markPersonal(selection, ok(content, whole, applied))
 }
 
 interface PageDetails {
@@ -86,7 +86,7 @@ function buildFields (
       total: page.total
     }))
   }
-  const link = buildListLinkHeader(collection, links)
+  const link = buildListLinkHeader(request.presentation, links)
   if (link !== undefined) fields.link = link
   if (page.total !== undefined) fields['x-total-count'] = String(page.total)
   return fields

@@ -1,0 +1,78 @@
+import { hideInLists, openLists } from '../listing/lists.ts'
+import type { Lists } from '../listing/lists.ts'
+import { Presentation } from '../response/presentation.ts'
+import type { PresentationInputs } from '../response/presentation.ts'
+import type { ItemType } from '../schema/item-type.ts'
+import type { Supports } from '../storage/contract.ts'
+
+/** The part of a collection that callers see differently. */
+export interface Viewed extends PresentationInputs {
+  readonly type: ItemType
+  readonly lists: Lists
+  readonly storage: { readonly supports: Supports }
+  readonly attached: PresentationInputs['attached'] & { readonly marks: Readonly<Record<string, unknown>> }
+  readonly views: Map<string, View>
+}
+
+/** Beyond this many kinds of callers, the view that was created first goes. */
+const maxViews = 64
+
+/** What depends on the caller. Callers who do not see the same properties share one. */
+export class View {
+  /** The type of the items, as the caller sees them. */
+  readonly type: ItemType
+  /** How the caller can query lists. */
+  readonly lists: Lists
+  readonly #inputs: PresentationInputs
+  readonly #presentations = new Map<string, Presentation>()
+  readonly #presentation: Presentation
+
+  constructor (collection: Viewed, type: ItemType, lists: Lists) {
+    this.type = type
+    this.lists = lists
+    this.#inputs = collection
+    this.#presentation = new Presentation(type, collection, undefined)
+  }
+
+  /** Returns how items are represented for callers who may call only these custom actions, or all of them. */
+  present (allowedActions?: ReadonlySet<string>): Presentation {
+    if (allowedActions === undefined) return this.#presentation
+    const key = [...allowedActions].join()
+    let presentation = this.#presentations.get(key)
+    if (presentation === undefined) {
+      presentation = new Presentation(this.type, this.#inputs, allowedActions)
+      this.#presentations.set(key, presentation)
+    }
+    return presentation
+  }
+}
+
+/** Returns the view of callers who do not see these properties. */
+export function getView (collection: Viewed, hidden?: ReadonlySet<string>): View {
+  const { type, lists, storage: { supports } } = collection
+  return findView(collection, hidden === undefined ? '' : JSON.stringify([...hidden]), () => {
+    const visible = type.hide(hidden)
+    return new View(collection, visible, visible === type ? lists : hideInLists(lists, visible, supports))
+  })
+}
+
+/**
+ * Returns the view of the app itself. It may set `readOnly` properties, except for those that the library sets, and
+ * filter and sort by every property that a storage can compare.
+ */
+export function getAppView (collection: Viewed): View {
+  const { type, lists, attached, storage: { supports } } = collection
+  return findView(collection, 'app', () => {
+    const open = type.open(Object.keys(attached.marks))
+    return new View(collection, open, openLists(lists, open, supports))
+  })
+}
+
+function findView ({ views }: Viewed, key: string, create: () => View): View {
+  let view = views.get(key)
+  if (view === undefined) {
+    views.set(key, view = create())
+    if (views.size > maxViews) views.delete(views.keys().next().value!)
+  }
+  return view
+}

@@ -1,0 +1,63 @@
+import { createCaches } from '../formats/representation-cache.ts'
+import type { RepresentationCache } from '../formats/representation-cache.ts'
+import type { Format, Link } from '../formats/format.ts'
+import type { ItemType } from '../schema/item-type.ts'
+import type { LinkFailures } from './links.ts'
+import { PageCache } from './page-cache.ts'
+import { TagSuffixes } from './tag-suffix.ts'
+
+/** The collections that the app serves around a collection, for links. Complete when the app is ready. */
+export interface Neighbors {
+  /** The names of the collections that are nested in its items. */
+  readonly children: ReadonlySet<string>
+  /** Whether the items that it is nested in can be read. */
+  readonly hasParent: boolean
+}
+
+/** A custom action, as links have it. */
+interface LinkedAction {
+  readonly name: string
+  readonly at: 'collection' | 'item'
+  readonly title: string
+  /** The source of the function that decides whether it is possible, because entity tags depend on it. */
+  readonly condition: string
+  isPossible (item: object): boolean
+}
+
+/** What the representations of a collection depend on, beside its items. */
+export interface PresentationInputs {
+  readonly formats: readonly Format[]
+  /** In milliseconds, rounded up to a second, because dates in HTTP have no milliseconds. */
+  readonly definedAt: number
+  readonly attached: { readonly actions: ReadonlyMap<string, LinkedAction> }
+  readonly app: {
+    readonly neighbors: Neighbors
+    readonly service: { readonly description?: string | undefined }
+    readonly linkFailures?: LinkFailures
+  }
+  /** Further links of an item. */
+  links? (context: { readonly item: object }): Readonly<Record<string, Link>>
+}
+
+/** How items are represented for callers who see the same, with the caches of what was rendered. */
+export class Presentation {
+  /** The type of the items, as these callers see them. */
+  readonly type: ItemType
+  readonly inputs: PresentationInputs
+  /** The custom actions that they may call; undefined if they may call all. */
+  readonly allowedActions: ReadonlySet<string> | undefined
+  readonly tagSuffixes: TagSuffixes
+  /** Rendered entries, by format. */
+  readonly representations: ReadonlyMap<Format, RepresentationCache>
+  readonly pages = new PageCache()
+  /** The header Link of the last item. All items at one path have the same. */
+  itemLink: { readonly path: string, readonly header: string } | undefined
+
+  constructor (type: ItemType, inputs: PresentationInputs, allowedActions: ReadonlySet<string> | undefined) {
+    this.type = type
+    this.inputs = inputs
+    this.allowedActions = allowedActions
+    this.tagSuffixes = new TagSuffixes({ ...inputs, digest: type.digest, allowedActions })
+    this.representations = createCaches(inputs.formats)
+  }
+}

@@ -1,0 +1,41 @@
+import type { Response } from './response.ts'
+import type { ItemType } from '../schema/item-type.ts'
+import type { Entry } from '../storage/contract.ts'
+
+/** What a feature adds to the items of a response. */
+export interface Addition {
+  /** Returns the properties that it adds to an item. */
+  add (entry: Entry<object>): Readonly<Record<string, unknown>>
+  /** Distinguishes this representation of an entry from others of the same version. */
+  version (entry: Entry<object>): string
+  /** Whether it depends on the caller. */
+  readonly personal: boolean
+}
+
+/** Items in another form than they are stored: with some of their properties, or with additions. */
+export interface Selection {
+  /** Only these properties. */
+  readonly fields: readonly string[] | undefined
+  readonly additions: readonly Addition[]
+}
+
+/** Marks a response as personal if its selection is. */
+export function markPersonal (selection: Selection | undefined, response: Response): Response {
+  const isPersonal = selection?.additions.some(({ personal }) => personal) === true
+  return isPersonal ? { ...response, personal: true } : response
+}
+
+/** Returns the selected parts of the item, with the additions. */
+export function applySelection (type: ItemType, entry: Entry<object>, { fields, additions }: Selection): object {
+  const item = type.show(entry.item)
+  const picked = fields === undefined
+    ? item
+    : Object.fromEntries(Object.entries(item).filter(([name]) => fields.includes(name)))
+  return additions.length === 0 ? picked : Object.assign({}, picked, ...additions.map(({ add }) => add(entry)))
+}
+
+/** Each selection is another representation, and has its own version. */
+export function getSelectionVersion (type: ItemType, entry: Entry<object>, { fields, additions }: Selection): string {
+  const selected = fields === undefined ? '' : `~${fields.join()}`
+  return type.getVersion(entry) + selected + additions.map(({ version }) => version(entry)).join('')
+}
