@@ -1,5 +1,6 @@
 import type { LinkFailures } from './response/links.ts'
 import type { Neighbors } from './response/presentation.ts'
+import type { Steps } from './engine/operation.ts'
 import type { View } from './engine/view.ts'
 import type { AnyFeature, Attached, Feature } from './features/feature.ts'
 import type { Format, Link } from './formats/format.ts'
@@ -132,6 +133,8 @@ export interface Collection<Item = object> extends Definition<Item> {
   readonly mediaTypes: readonly string[]
   /** What depends on the caller, by the properties that it does not see: see engine/view.ts. */
   readonly views: Map<string, View>
+  /** The functions of actions, by action and door: see engine/engine.ts. */
+  readonly steps: Map<string, Steps>
   readonly app: ServingApp
   /** The collection that it is nested in. */
   readonly parent: Parent | undefined

@@ -191,6 +191,7 @@ function createComposer<Schema extends ObjectSchema> (
       parent: attached.parent,
       lists,
       views: new Map(),
+      steps: new Map(),
       with: (...more: ReadonlyArray<AnyFeature | undefined>) => {
         return compose([...features, ...more.filter((feature) => feature !== undefined)])
       }

@@ -88,7 +88,7 @@ export function createHandler (collection: Collection, options: HandlerOptions):
       const presentation = personalActions === undefined
         ? view.present()
         : view.present(await findAllowed(collection.access!, personalActions, incoming))
-      const request = toRequest(collection, {
+      const request = toRequest({
         place,
         authorization,
         context,
@@ -202,7 +202,7 @@ interface RequestParts {
   readonly options: HandlerOptions
 }
 
-function toRequest ({ storage }: Collection, parts: RequestParts, reply: FastifyReply): Request {
+function toRequest (parts: RequestParts, reply: FastifyReply): Request {
   const { place, authorization, context, view, presentation, format } = parts
   const { customAction, requiresMatch } = parts.options
   const incoming = reply.request
@@ -224,7 +224,6 @@ function toRequest ({ storage }: Collection, parts: RequestParts, reply: Fastify
     format,
     view,
     presentation,
-    storage,
     requiresMatch,
     // A caller who may write but not read gets no content.
     preferences: authorization?.canRead === false ? { ...preferences, return: 'minimal' } : preferences,
@@ -232,6 +231,7 @@ function toRequest ({ storage }: Collection, parts: RequestParts, reply: Fastify
     context,
     caller: authorization?.caller,
     scope: authorization?.scope,
+    parentScope: authorization?.parentScope?.filter,
     log: incoming.log,
     original: incoming
   }

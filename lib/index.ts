@@ -82,6 +82,9 @@ export type {
   WriteCallOptions
 } from './calls/types.ts'
 export type { Definition } from './collection.ts'
+export { describeLayers } from './engine/engine.ts'
+export type { LayerOptions } from './engine/compose.ts'
+export type { Door, Operation, Outcome, Positions } from './engine/operation.ts'
 export { Malformed } from './formats/format.ts'
 export type { About, Content, CustomOffer, Format, Formatted, Link, Links, ListLinks, Offer } from './formats/format.ts'
 export type { Feature, Host } from './features/feature.ts'

@@ -16,16 +16,9 @@ import {
   isHidden,
   isProtected
 } from './access/authorize.ts'
-import type { Action, ActionName, AnyActionName } from './action.ts'
-import { composeAction } from './actions/compose.ts'
-import { create } from './actions/create.ts'
+import type { ActionName, AnyActionName } from './action.ts'
 import { createEarlyCheck } from './actions/early-checks.ts'
-import { list } from './actions/list.ts'
-import { query } from './actions/query.ts'
-import { read } from './actions/read.ts'
-import { remove } from './actions/remove.ts'
-import { replace } from './actions/replace.ts'
-import { update } from './actions/update.ts'
+import { createAction } from './actions/http-operation.ts'
 import { buildCollectionRoute, buildParentRoute } from './collection.ts'
 import type { Collection } from './collection.ts'
 import { DuplicatePath } from './errors.ts'
@@ -54,7 +47,6 @@ import { mergeRouteOptions, omitHooks } from './route-options.ts'
 
 interface ActionRoute {
   readonly name: AnyActionName
-  readonly action: Action
   readonly at: 'collection' | 'item'
   readonly methods: readonly [HTTPMethods, ...HTTPMethods[]]
   readonly content?: 'representation' | 'patch' | 'query' | 'input'
@@ -64,13 +56,13 @@ interface ActionRoute {
 }
 
 const actionRoutes: readonly ActionRoute[] = [
-  { name: 'list', action: list, at: 'collection', methods: ['GET', 'HEAD'], takesQuery: true },
-  { name: 'list', action: query, at: 'collection', methods: ['QUERY'], content: 'query', takesQuery: true },
-  { name: 'create', action: create, at: 'collection', methods: ['POST'], content: 'representation' },
-  { name: 'read', action: read, at: 'item', methods: ['GET', 'HEAD'], takesQuery: true },
-  { name: 'replace', action: replace, at: 'item', methods: ['PUT'], content: 'representation' },
-  { name: 'update', action: update, at: 'item', methods: ['PATCH'], content: 'patch' },
-  { name: 'remove', action: remove, at: 'item', methods: ['DELETE'] }
+  { name: 'list', at: 'collection', methods: ['GET', 'HEAD'], takesQuery: true },
+  { name: 'list', at: 'collection', methods: ['QUERY'], content: 'query', takesQuery: true },
+  { name: 'create', at: 'collection', methods: ['POST'], content: 'representation' },
+  { name: 'read', at: 'item', methods: ['GET', 'HEAD'], takesQuery: true },
+  { name: 'replace', at: 'item', methods: ['PUT'], content: 'representation' },
+  { name: 'update', at: 'item', methods: ['PATCH'], content: 'patch' },
+  { name: 'remove', at: 'item', methods: ['DELETE'] }
 ]
 
 /**
@@ -90,8 +82,8 @@ export function addRoutes (
   addRoutesAt(app, collection, { routes: collectionRoutes, url: path, createConfig, addRoute })
   addRoutesAt(app, collection, { routes: itemRoutes, url: `${path}/:id`, createConfig, addRoute })
   for (const custom of collection.attached.actions.values()) {
-    const { name, at, handle: action } = custom
-    const route: ActionRoute = { name, action, at, methods: ['POST'], content: 'input', custom }
+    const { name, at } = custom
+    const route: ActionRoute = { name, at, methods: ['POST'], content: 'input', custom }
     const url = at === 'item' ? `${path}/:id/${name}` : `${path}/${name}`
     addRoutesAt(app, collection, { routes: [route], url, createConfig, addRoute })
   }
@@ -168,9 +160,9 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, target: Rout
 }
 
 function getHandlerOptions (collection: Collection, route: ActionRoute): HandlerOptions {
-  const { name, action, takesQuery = false, custom } = route
+  const { name, content, takesQuery = false, custom } = route
   return {
-    action: composeAction(collection, action, getInfo(route)),
+    action: createAction(collection, { ...getInfo(route), isQuery: content === 'query' }),
     takesQuery,
     cache: getCachePolicy(collection, name),
     variesByPreference: name === 'list',

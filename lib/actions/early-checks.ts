@@ -5,7 +5,7 @@ import type { ActionInfo } from '../features/feature.ts'
 import { isConditional } from '../http/preconditions.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { checkEncoding, checkQuery } from '../request/query.ts'
-import type { Call } from '../request/request.ts'
+import type { Request } from '../request/request.ts'
 
 /**
  * Returns the problem that the method, the target and the headers of a request already decide, without a call to the
@@ -29,7 +29,7 @@ export function createEarlyCheck (collection: Collection, action: ActionInfo, ta
     const invalid = checkEncoding(search)
     if (invalid !== undefined) return invalid
     if (!takesQuery) {
-      const unknown = checkQuery({ search, query: request.query as Call['query'] })
+      const unknown = checkQuery({ search, query: request.query as Request['query'] })
       if (unknown !== undefined) return unknown
     }
     for (const hook of attached.hooks.onHeaders) {

@@ -1,6 +1,7 @@
 import { notModified, ok } from '../response/response.ts'
 import type { Result } from '../action.ts'
 import type { HeaderFields } from '../response/response.ts'
+import type { PageOutcome } from '../engine/operation.ts'
 import { isNotModified } from '../engine/preconditions.ts'
 import type { Collection } from '../collection.ts'
 import type { Links } from '../formats/format.ts'
@@ -12,20 +13,15 @@ import { representList, buildEtag, hashVersions, joinVersions } from '../respons
 import type { Request } from '../request/request.ts'
 import type { Page } from '../storage/contract.ts'
 import { markPersonal } from '../response/selection.ts'
-import { findEntries } from '../listing/entries.ts'
 import { limitPageLength } from '../listing/page-length.ts'
 import { buildPageLinks } from '../listing/page-links.ts'
-import { logUnreadable } from '../listing/unreadable.ts'
 import type { ListQuery } from '../listing/list-query.ts'
 import { buildSelection } from './select.ts'
 
 /** Builds the response with a page of a list. */
-export async function buildPage (collection: Collection, request: Request, listQuery: ListQuery): Promise<Result> {
-  const { format, path, search, storage, context, view: { lists, type }, presentation } = request
-  const found = await findEntries(lists, listQuery, { storage, context })
-  if (found instanceof Problem) return found
-  const { page: foundPage, query } = found
-  logUnreadable(collection.name, foundPage, request)
+export async function buildPage (collection: Collection, request: Request, outcome: PageOutcome): Promise<Result> {
+  const { format, path, search, view: { lists, type }, presentation } = request
+  const { page: foundPage, query, listQuery } = outcome
 
   const isSelected = listQuery.fields !== undefined || listQuery.features !== undefined
   const selection = isSelected

@@ -1,9 +1,6 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
 import { authorizeCall, isCallAllowed } from '../access/authorize.ts'
-import type { AnyActionName } from '../action.ts'
-import { decideReplace } from '../actions/replace.ts'
-import { decideUpdate } from '../actions/update.ts'
+import type { ActionName } from '../action.ts'
 import { withCallTrace } from '../actions/trace-action.ts'
 import type {
   CallOptions,
@@ -16,36 +13,34 @@ import type {
 } from './types.ts'
 import type { Patch } from '../client/types.ts'
 import type { Collection } from '../collection.ts'
+import { actionInfos, getSteps } from '../engine/engine.ts'
+import { changeOperation } from '../engine/operation.ts'
+import type { EntryOutcome, Operation, Outcome, PageOutcome } from '../engine/operation.ts'
+import { applyParsedPatch } from '../engine/patch.ts'
+import { checkPreconditions } from '../engine/preconditions.ts'
+import { checkOutsideCall, openTransaction, toOpenTransaction, TransactionError } from '../engine/transaction.ts'
+import { getAppView, getView } from '../engine/view.ts'
+import type { View } from '../engine/view.ts'
 import { HookError, ProblemError, toOuterProblem } from '../failure.ts'
 import type { CallTarget } from '../failure.ts'
-import type { CustomAction } from '../features/feature.ts'
+import type { ActionInfo, CustomAction } from '../features/feature.ts'
 import { Malformed } from '../formats/format.ts'
 import { parseIJson } from '../formats/i-json.ts'
 import { toPointer } from '../http/json-pointer.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
-import { commitCreate, commitRemove, commitWrite } from '../engine/commit.ts'
-import type { ItemWrite, WriteResult } from '../engine/commit.ts'
-import { buildItem } from '../engine/build.ts'
-import { dependsOnItem } from '../engine/preconditions.ts'
-import { getAppView, getView } from '../engine/view.ts'
-import type { View } from '../engine/view.ts'
-import { checkOutsideCall, openTransaction, toOpenTransaction, TransactionError } from '../engine/transaction.ts'
 import { getPosition } from '../listing/cursor.ts'
-import { toIncomparableProblem } from '../listing/entries.ts'
-import { toStorageQuery } from '../listing/list-query.ts'
+import type { ListQuery } from '../listing/list-query.ts'
 import { parseQueryContent } from '../listing/query-content.ts'
-import { logUnreadable } from '../listing/unreadable.ts'
 import type { Transaction } from '../options.ts'
 import { neverAborted } from '../request/request.ts'
-import type { Call } from '../request/request.ts'
+import type { ParsedContent } from '../request/request.ts'
 import { refusalToProblem } from '../response/refusal.ts'
 import { buildEtag } from '../response/representation.ts'
-import { noContent } from '../response/response.ts'
 import { validationProblem } from '../schema/failures.ts'
-import type { Entry, Id, Page, Query } from '../storage/contract.ts'
+import type { Entry, Id } from '../storage/contract.ts'
 
-// Calls from code: what `app.collection(definition)` returns. They do what the actions do, without HTTP.
+// Calls from code: what `app.collection(definition)` returns. They are operations of the engine, as HTTP requests are.
 
 /** What the calls of a collection need of the app. */
 interface CallHost {
@@ -63,7 +58,7 @@ interface CallHost {
 /** A call whose caller is authorized. */
 interface OpenCall {
   readonly collection: Collection
-  readonly call: Call
+  readonly operation: Operation
   toStored (entry: Entry<object>): StoredItem<object>
 }
 
@@ -71,51 +66,60 @@ interface OpenCall {
 export function createCalls<Item extends object, Adds> (host: CallHost): CollectionCalls<Item, Adds> {
   const target = { collection: host.name }
 
-  async function create (item: object, options: CallOptions = {}): Promise<StoredItem<object>> {
-    return runCall(target, async () => {
-      const { collection, call, toStored } = await openCall(host, 'create', options)
-      const content = toContent(call.view, item)
-      if (content instanceof Problem) return content
-      const id = 'caller' in options ? undefined : getGivenId(collection, content)
-      if (id instanceof Problem) return id
-      const built = await buildItem(collection, call, { kind: 'create', content, id })
-      if (built instanceof Problem) return built
-      return captureWrite(toStored, (respond) => commitCreate(collection, call, { item: built, respond }))
+  /** Runs an action that leads to an item. */
+  async function callForItem (
+    action: ActionName,
+    options: WriteCallOptions,
+    { id, content }: { id?: Id, content?: unknown }
+  ): Promise<StoredItem<object>> {
+    return runCall(id === undefined ? target : { ...target, id }, async () => {
+      const { collection, operation, toStored } = await openCall(host, actionInfos[action], options, { id, content })
+      const outcome = await operation.steps.run(collection, operation)
+      if (outcome instanceof Problem) return outcome
+      // These actions lead to an entry.
+      return toStored((outcome as EntryOutcome).entry)
     })
+  }
+
+  async function create (item: object, options: CallOptions = {}): Promise<StoredItem<object>> {
+    return callForItem('create', options, { content: item })
   }
 
   async function read (id: Id, options: CallOptions = {}): Promise<StoredItem<object>> {
-    return runCall({ ...target, id }, async () => {
-      const { collection, call, toStored } = await openCall(host, 'read', options)
-      const known = collection.id.read(String(id))
-      const entry = known === undefined ? undefined : await call.storage.find(known, call.context)
-      if (entry !== undefined) call.transaction?.deleteListed(collection, entry.id)
-      return entry === undefined ? problem('not-found') : toStored(entry)
+    return callForItem('read', options, { id })
+  }
+
+  async function readPage ({ collection, operation }: OpenCall, listQuery: ListQuery): Promise<PageOutcome> {
+    return runCall(target, async () => {
+      const paged = changeOperation(operation, { query: () => listQuery })
+      // A list leads to a page.
+      return await operation.steps.run(collection, paged) as PageOutcome | Problem
     })
   }
 
-  /** Reads the first page. */
+  /** Reads the first page. The caller is authorized once. */
   async function openList (query: CallQuery<Item>, options: CallOptions) {
-    const open = await runCall(target, () => openCall(host, 'list', options))
-    const first = await runCall(target, async () => parseQuery(open, query))
-    return { open, first, page: await readPage(open, first) }
+    const open = await runCall(target, () => openCall(host, actionInfos.list, options))
+    const listQuery = await runCall(target, async () => parseQuery(open, query))
+    return { open, first: await readPage(open, listQuery) }
   }
 
   async function * pages (
     query: CallQuery<Item> = {},
     options: CallOptions = {}
   ): AsyncGenerator<StoredPage<object>, void> {
-    const { open, first, page: firstPage } = await withCallTrace(host, 'list', openList)(query, options)
+    const { open, first } = await withCallTrace(host, 'list', openList)(query, options)
     const readNext = withCallTrace(host, 'list', readPage)
-    const { total } = firstPage
-    let page = firstPage
+    const { listQuery, query: { order }, page: { total } } = first
+    let { page } = first
     for (;;) {
       yield { entries: page.entries.map(open.toStored), total }
       const last = page.entries.at(-1)
       if (!page.more || last === undefined) return
       options.signal?.throwIfAborted()
       // The items are counted once.
-      page = await readNext(open, { ...first, after: getPosition(last.item, first.order), count: false })
+      const next = { ...listQuery, after: getPosition(last.item, order), count: false }
+      page = (await readNext(open, next)).page
     }
   }
 
@@ -124,15 +128,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   }
 
   async function replace (id: Id, item: object, options: WriteCallOptions = {}): Promise<StoredItem<object>> {
-    return runCall({ ...target, id }, async () => {
-      const { collection, call, toStored } = await openCall(host, 'replace', options, { id })
-      const canCreate = collection.put.create &&
-        (!('caller' in options) || await isCallAllowed(collection, 'create', options.caller))
-      const content = toContent(call.view, item)
-      const parsed = content instanceof Problem ? content : { value: content }
-      const decide = decideReplace(collection, { ...call, parsed }, canCreate)
-      return writeItem({ collection, call, toStored }, 'replace', decide)
-    })
+    return callForItem('replace', options, { id, content: item })
   }
 
   async function update (
@@ -140,18 +136,13 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     patch: Patch<Item> | readonly PatchOperation[],
     options: WriteCallOptions = {}
   ): Promise<StoredItem<object>> {
-    return runCall({ ...target, id }, async () => {
-      const type = Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json'
-      const content = Buffer.from(JSON.stringify(patch))
-      const open = await openCall(host, 'update', options, { id, fields: { 'content-type': type }, content })
-      return writeItem(open, 'update', decideUpdate(open.collection, open.call))
-    })
+    return callForItem('update', options, { id, content: patch })
   }
 
   async function remove (id: Id, options: WriteCallOptions = {}): Promise<void> {
     await runCall({ ...target, id }, async () => {
-      const { collection, call } = await openCall(host, 'remove', options, { id })
-      return commitRemove(collection, call, { needsItem: dependsOnItem(call), respond: () => noContent() })
+      const { collection, operation } = await openCall(host, actionInfos.remove, options, { id })
+      return operation.steps.run(collection, operation)
     })
   }
 
@@ -174,15 +165,6 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   return calls as unknown as CollectionCalls<Item, Adds>
 }
 
-async function readPage ({ collection, call }: OpenCall, query: Query): Promise<Page<object>> {
-  const page: Page<object> = await runCall({ collection: collection.name }, () => {
-    return call.storage.list(query, call.context).catch(toIncomparableProblem)
-  })
-  logUnreadable(collection.name, page, call)
-  call.transaction?.addListed(collection, page.entries)
-  return page
-}
-
 /** Runs a call. A problem that it returns or throws becomes a `ProblemError`. */
 async function runCall<Result> (target: CallTarget, work: () => Promise<Result | Problem>): Promise<Result> {
   try {
@@ -192,8 +174,12 @@ async function runCall<Result> (target: CallTarget, work: () => Promise<Result |
   } catch (thrown) {
     const error = thrown instanceof HookError ? thrown.cause : thrown
     if (error instanceof Problem) throw new ProblemError(error, target)
+    // Such as that of a timeout.
+    const { problem: stated } = Object(error) as { problem?: unknown }
+    const isRefused = error instanceof ProblemError
+    if (stated instanceof Problem && !isRefused) throw new ProblemError(stated, target, { cause: error })
     // The refused call of a hook or a custom action, which is not about this one.
-    if (error instanceof ProblemError) throw new ProblemError(toOuterProblem(error), target, { cause: error })
+    if (isRefused) throw new ProblemError(toOuterProblem(error), target, { cause: error })
     throw error
   }
 }
@@ -205,12 +191,14 @@ function createActionCalls (host: CallHost): Record<string, unknown> {
     { id, input = {}, options = {} }: { id?: Id, input: object | undefined, options: WriteCallOptions | undefined }
   ): Promise<unknown> {
     return runCall({ collection: host.name, id }, async () => {
-      const parsed = toJson(input)
-      const parts = { id, customAction: action.name }
-      const { collection, call, toStored } = await openCall(host, action.name, options, parts)
-      const result = await action.call(collection, { ...call, parsed })
-      if (result instanceof Problem) return result
-      return result.output ?? (result.after && toStored(result.after))
+      const { name, at, safe } = action
+      const info = { name, at, safe, custom: action }
+      const { collection, operation, toStored } = await openCall(host, info, options, { id, content: input })
+      const outcome = await operation.steps.run(collection, operation)
+      if (outcome instanceof Problem) return outcome
+      // A custom action leads to an output or an entry, or to neither.
+      const { output, entry } = outcome as Extract<Outcome, { kind: 'output' }>
+      return output ?? (entry && toStored(entry))
     })
   }
   return Object.fromEntries([...host.actions].map(([name, action]) => {
@@ -226,61 +214,75 @@ function createActionCalls (host: CallHost): Record<string, unknown> {
 
 interface CallParts {
   readonly id?: Id | undefined
-  readonly customAction?: string
-  readonly fields?: IncomingHttpHeaders
-  readonly content?: Buffer
+  readonly content?: unknown
 }
 
 /** Authorizes the caller, if there is one. Throws if it may not call the action. */
 async function openCall (
   host: CallHost,
-  action: AnyActionName,
+  action: ActionInfo,
   options: WriteCallOptions,
-  { id, customAction, fields, content }: CallParts = {}
+  { id, content }: CallParts = {}
 ): Promise<OpenCall> {
   checkOptions(options)
-  const served = host.findCollection()
+  const collection = host.findCollection()
   const given = options.transaction ?? host.transaction
   const transaction = given && toOpenTransaction(given)
-  if (transaction === undefined) checkOutsideCall(served)
-  const { signal = transaction?.signal ?? neverAborted, ifMatch } = options
+  const storage = transaction?.join(collection) ?? collection.storage
+  if (transaction === undefined) checkOutsideCall(collection)
+  const { signal = transaction?.signal ?? neverAborted, ifMatch, caller } = options
   signal.throwIfAborted()
   const isApp = !('caller' in options)
-  const access = isApp ? undefined : await authorizeCall(served, action, options.caller)
-  const view = isApp ? getAppView(served) : getView(served, access?.hidden)
+  const access = isApp ? undefined : await authorizeCall(collection, action.name, caller)
+  const view = isApp ? getAppView(collection) : getView(collection, access?.hidden)
   const presentation = view.present()
-  const [format] = served.formats
-  const call: Call = {
-    path: '',
-    customAction,
-    search: '',
-    segment: id === undefined ? '' : String(id),
+  const format = collection.formats[0]!
+  const isCreate = action.name === 'create'
+  // Parsed once: the app may change its argument while the call runs.
+  const parsed = toContent(view, content, action)
+  const segment = id === undefined ? '' : String(id)
+  const givenId = isCreate && isApp && !(parsed instanceof Problem) ? getGivenId(collection, parsed.value) : undefined
+  if (givenId instanceof Problem) throw givenId
+  const operation: Operation = {
+    door: 'code',
+    action,
+    customAction: action.custom?.name,
+    steps: getSteps(collection, action, { door: 'code', isJoined: transaction !== undefined }),
+    segment,
+    id: action.at === 'item' ? collection.id.read(segment) : givenId,
     fixed: undefined,
-    query: {},
-    fields: { ...fields, ...ifMatch !== undefined && { 'if-match': ifMatch } },
-    content,
-    format: format!,
     view,
-    presentation,
-    storage: transaction?.join(served) ?? served.storage,
-    // Code decides itself whether it needs a precondition.
-    requiresMatch: false,
-    preferences: {},
-    context: { signal, scope: access?.scope?.filter, ...transaction && { lock: true }, abort () {} },
-    ...transaction && { transaction },
-    caller: options.caller,
+    caller,
+    isApp,
     scope: access?.scope,
+    parentScope: undefined,
+    storage,
+    context: { signal, scope: access?.scope?.filter, ...transaction && { lock: true } },
+    transaction,
     log: host.log,
-    original: undefined
+    request: undefined,
+    // A list replaces it.
+    query: () => ({}),
+    content: () => parsed,
+    patch: (item) => parsed instanceof Problem ? parsed : applyParsedPatch(view.type, item, parsed.value),
+    ...ifMatch !== undefined && {
+      // Code decides itself whether it needs a precondition.
+      check: (entry) => {
+        const conditions = { fields: { 'if-match': ifMatch }, format, presentation, requiresMatch: false }
+        return checkPreconditions(collection, conditions, entry)
+      }
+    },
+    canCreate: async () => isApp || isCallAllowed(collection, 'create', caller),
+    returnsRemoved: false
   }
   const toStored = (entry: Entry<object>): StoredItem<object> => ({
     id: entry.id,
     item: isApp ? entry.item : view.type.show(entry.item),
     get tag () {
-      return buildEtag(presentation, view.type.getVersion(entry), format!)
+      return buildEtag(presentation, view.type.getVersion(entry), format)
     }
   })
-  return { collection: served, call, toStored }
+  return { collection, operation, toStored }
 }
 
 /** Runs the work in a transaction. */
@@ -295,7 +297,7 @@ async function runWork<Result> (
     throw new TransactionError(`Collection ${name}: the storage ${storage.name} has no transactions.`)
   }
   checkOutsideCall(collection)
-  const run = () => openTransaction({ collection, storage }, async (_storage, transaction) => {
+  const run = () => openTransaction({ collection, storage, progress: undefined }, async (_storage, transaction) => {
     // In an object, since the app may return anything.
     return { result: await transaction.callHook(() => work(transaction)) }
   }, { signal: neverAborted })
@@ -324,11 +326,12 @@ function toJson (value: unknown): { readonly value: unknown } | Problem {
   }
 }
 
-/** Returns a copy of the item, without properties that are undefined. */
-function toContent ({ type }: View, item: object): unknown {
-  const json = toJson(item)
-  if (json instanceof Problem) return json
-  return type.checkHidden(json.value) ?? json.value
+/** Returns a copy of what the app passes, without properties that are undefined. */
+function toContent ({ type }: View, content: unknown, { name }: ActionInfo): ParsedContent | Problem {
+  if (name === 'read' || name === 'list' || name === 'remove') return { value: undefined }
+  const json = toJson(content)
+  if (json instanceof Problem || (name !== 'create' && name !== 'replace')) return json
+  return type.checkHidden(json.value) ?? json
 }
 
 /** The app may choose the id of a new item that the library would generate otherwise: it may import items. */
@@ -341,37 +344,15 @@ function getGivenId ({ id: { property, create, read } }: Collection, content: un
 
 const queryNames = new Set(['filter', 'sort', 'q', 'limit', 'count'])
 
-function parseQuery ({ collection, call }: OpenCall, query: object): Query | Problem {
+function parseQuery ({ collection, operation }: OpenCall, query: object): ListQuery | Problem {
   const unknown = Object.keys(query).find((name) => !queryNames.has(name))
   if (unknown !== undefined) {
     throw new TypeError(`A query has no property "${unknown}". Available properties: ${[...queryNames].join(', ')}.`)
   }
   const json = toJson(query)
   if (json instanceof Problem) return json
-  const { lists } = call.view
-  const listQuery = parseQueryContent(lists, json.value)
+  const listQuery = parseQueryContent(operation.view.lists, json.value)
   if (listQuery instanceof Problem) return listQuery
   // Code reads as many items at a time as clients can.
-  return toStorageQuery(lists, { limit: collection.lists.limit.maximum, ...listQuery })
-}
-
-function writeItem (
-  { collection, call, toStored }: OpenCall,
-  action: ItemWrite['action'],
-  decide: ItemWrite['decide']
-): Promise<StoredItem<object> | Problem> {
-  return captureWrite(toStored, (respond) => commitWrite(collection, call, { action, decide, respond }))
-}
-
-/** Commits a write, and returns what was written instead of a response. */
-async function captureWrite (
-  toStored: OpenCall['toStored'],
-  commit: (respond: ItemWrite['respond']) => Promise<unknown>
-): Promise<StoredItem<object> | Problem> {
-  let written: WriteResult | undefined
-  const result = await commit((done) => {
-    written = done
-    return noContent()
-  })
-  return result instanceof Problem ? result : toStored(written!.after)
+  return { limit: collection.lists.limit.maximum, ...listQuery }
 }

@@ -4,10 +4,10 @@ import { HookError } from '../failure.ts'
 import { toPointer } from '../http/json-pointer.ts'
 import { cloneJson } from '../http/json-value.ts'
 import { Problem } from '../http/problems.ts'
-import type { Call } from '../request/request.ts'
 import { validationProblem } from '../schema/failures.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import type { Entry, Id } from '../storage/contract.ts'
+import type { Operation } from './operation.ts'
 
 // The item that a write stores: the draft from the content, the hook of the app, and the checks of the whole.
 
@@ -24,46 +24,28 @@ export interface ItemSource {
   readonly id?: Id | undefined
 }
 
+/** The parts of an operation that an item depends on. */
+export type ItemOperation = Pick<Operation, 'view' | 'fixed' | 'scope' | 'customAction' | 'caller' | 'request'>
+
 /** Builds the item that a write stores. Returns 422 if the content is invalid. */
 export async function buildItem (
   collection: Collection,
-  request: Call,
+  operation: ItemOperation,
   { kind, content, before, base = before?.item, id = before?.id }: ItemSource
 ): Promise<object | Problem> {
   const { hooks } = collection
-  const { fixed, scope, view: { type } } = request
+  const { fixed, scope, view: { type } } = operation
   const draft = type.draft({ kind, content, base, id, fixed, scope: scope?.values })
   if (draft instanceof Problem) return draft
   // The hook may change its argument.
   const draftId: unknown = Reflect.get(draft, type.id.property)
   const item = hooks.beforeValidation === undefined
     ? type.complete(draft)
-    : await callBeforeValidation(collection, request, { action: kind, item: draft, before, id })
+    : await callBeforeValidation(collection, operation, { action: kind, item: draft, before, id })
   if (item instanceof Problem) return item
   return (before === undefined ? checkAddress(type, item, draftId) : undefined) ??
     (scope && checkScope(item, scope)) ??
     item
-}
-
-/** The content of a PUT, or the item after a PATCH, and the item that it is compared with. */
-export interface ItemContent {
-  readonly value: unknown
-  readonly base: object
-}
-
-/** Calls the hooks `onContent` of features. */
-export function completeContent (
-  { attached }: Collection,
-  { view: { type } }: Call,
-  { kind, value, before }: { kind: 'replace' | 'update', value: unknown, before: Entry<object> }
-): ItemContent | Problem {
-  let content: ItemContent = { value, base: before.item }
-  for (const hook of attached.hooks.onContent) {
-    const completed = hook(content, { kind, before: before.item, type })
-    if (completed instanceof Problem) return completed
-    content = completed
-  }
-  return content
 }
 
 interface ActionReturn {
@@ -77,18 +59,18 @@ interface ActionReturn {
 /** Builds the item that a custom action writes. The app decides, so it can set properties that are `readOnly`. */
 export async function buildReturnedItem (
   collection: Collection,
-  request: Call,
+  operation: ItemOperation,
   { returned, before, source }: ActionReturn
 ): Promise<object | Problem> {
   const { hooks } = collection
-  const { fixed, scope, view: { type } } = request
+  const { fixed, scope, view: { type } } = operation
   const accepted = type.acceptChanged(returned, before.item, { source, id: before.id })
   if (accepted instanceof Problem) return accepted
   const failed = fixed && type.checkFixed(accepted, fixed)
   if (failed !== undefined) return failed
   const item = hooks.beforeValidation === undefined
     ? accepted
-    : await callBeforeValidation(collection, request, { action: 'update', item: accepted, before, id: before.id })
+    : await callBeforeValidation(collection, operation, { action: 'update', item: accepted, before, id: before.id })
   if (item instanceof Problem) return item
   return (scope && checkScope(item, scope)) ?? item
 }
@@ -112,7 +94,7 @@ export function getImposedValues (item: object): Readonly<Record<string, unknown
 /** Calls `hooks.beforeValidation` and validates the item that it returns. */
 async function callBeforeValidation (
   { hooks }: Collection,
-  { view: { type }, scope, fixed, customAction, caller, original }: Call,
+  { view: { type }, scope, fixed, customAction, caller, request }: ItemOperation,
   { action, item: proposed, before, id }: ProposedItem
 ): Promise<object | Problem> {
   // The hook may change its argument, which shares objects with the stored item.
@@ -126,7 +108,7 @@ async function callBeforeValidation (
       item,
       before: before?.item,
       caller,
-      request: original
+      request
     })
   } catch (error) {
     // It goes to the error handler unchanged, and refuses the write with its own message.

@@ -4,7 +4,7 @@ import { parseMediaType } from '../http/content-type.ts'
 import { applyJsonPatch, PatchRefusal } from '../http/json-patch.ts'
 import { applyMergePatch } from '../http/merge-patch.ts'
 import { Problem, problem } from '../http/problems.ts'
-import type { Call, ParsedContent } from '../request/request.ts'
+import type { ParsedContent, Request } from '../request/request.ts'
 import { listFailures } from '../schema/failures.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import { hideWriteOnly, restoreWriteOnly } from '../schema/write-only.ts'
@@ -57,12 +57,24 @@ const patches: Readonly<Record<string, Patch>> = {
 
 export const patchTypes: readonly string[] = Object.keys(patches)
 
+/** The parts of a request, or of a call from code, that a patch depends on. */
+export type PatchRequest = Pick<Request, 'view' | 'fields' | 'content'>
+
 /** Applies the patch of the client to the item. */
-export function applyPatch (request: Call, item: object): ParsedContent | Problem {
+export function applyPatch (request: PatchRequest, item: object): ParsedContent | Problem {
   const { type } = request.view
-  const patch = patches[parseMediaType(request.fields['content-type']) ?? ''] ?? applyMerge
   const content = parseContent(request, parseIJson, type.schema)
   if (content instanceof Problem) return content
-  const patched = patch(type, item, content.value)
+  const patch = patches[parseMediaType(request.fields['content-type']) ?? ''] ?? applyMerge
+  return restoreHidden(type, item, patch(type, item, content.value))
+}
+
+/** Applies a patch to the item: an array of operations (RFC 6902), or a merge patch. */
+export function applyParsedPatch (type: ItemType, item: object, patch: unknown): ParsedContent | Problem {
+  const apply = Array.isArray(patch) ? applyOperations : applyMerge
+  return restoreHidden(type, item, apply(type, item, patch))
+}
+
+function restoreHidden (type: ItemType, item: object, patched: ParsedContent | Problem): ParsedContent | Problem {
   return patched instanceof Problem ? patched : { value: type.restoreHidden(patched.value, item) }
 }

@@ -4,25 +4,28 @@ import type { Validators } from '../http/preconditions.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import { getLastModified, buildEtag } from '../response/representation.ts'
-import type { Call } from '../request/request.ts'
+import type { Request } from '../request/request.ts'
 import type { Entry } from '../storage/contract.ts'
 
 /** RFC 9110, section 13, for a read: whether the client has this representation already, or 412. */
-export function isNotModified ({ fields }: Call, current: Validators): boolean | Problem {
+export function isNotModified ({ fields }: Pick<Request, 'fields'>, current: Validators): boolean | Problem {
   const outcome = evaluatePreconditions({ safe: true, fields, current })
   if (outcome === 'failed') return preconditionFailed()
   return outcome === 'not modified'
 }
 
 /** Whether a write has to read the item first. */
-export function dependsOnItem ({ requiresMatch, fields }: Call): boolean {
+export function dependsOnItem ({ requiresMatch, fields }: Pick<Request, 'requiresMatch' | 'fields'>): boolean {
   return requiresMatch || isConditional(fields)
 }
+
+/** The parts of a request, or of a call from code, that its preconditions depend on. */
+export type ConditionalRequest = Pick<Request, 'fields' | 'format' | 'presentation' | 'requiresMatch'>
 
 /** RFC 9110, section 13, for a write: 428 if a precondition is missing, 412 if it fails. */
 export function checkPreconditions (
   collection: Collection,
-  request: Call,
+  request: ConditionalRequest,
   entry: Entry<object> | undefined
 ): Problem | undefined {
   const { fields, presentation } = request
@@ -40,7 +43,7 @@ export function checkPreconditions (
 
 /** Returns the entity tags of a version in all formats: a client may have read the item in another one. */
 function getValidators (
-  { format, presentation }: Call,
+  { format, presentation }: ConditionalRequest,
   { version, modified }: { version: string, modified: Date | undefined }
 ): Validators {
   const others = () => presentation.inputs.formats

@@ -7,6 +7,7 @@ import type { LockedItems, Transaction } from '../options.ts'
 import { getRefusal, isRefusal, refusalToProblem } from '../response/refusal.ts'
 import type { Context, Entry, Id, Refusal, Storage, TransactionHandle } from '../storage/contract.ts'
 import { wrapStorage } from '../storage/wrap-storage.ts'
+import type { Progress } from './progress.ts'
 import { compareIds, TransactionItems } from './transaction-items.ts'
 
 /** A transaction was used in a way that it cannot be. */
@@ -261,15 +262,31 @@ function rollBackRefused<Done extends object> (result: Done | Problem | Refusal)
 export type Work<Done extends object, Open = OpenTransaction | undefined> =
   (storage: Storage<object>, transaction: Open) => Promise<Done | Problem | Refusal>
 
+interface TransactionTarget {
+  readonly storage: Storage<object>
+  /** That of an operation whose time is limited. */
+  readonly progress: Progress | undefined
+}
+
+function beginTransaction<Done> (
+  { storage, progress }: TransactionTarget,
+  run: (storage: Storage<object>, handle?: TransactionHandle) => Promise<Done>,
+  context: Pick<Context, 'signal'>
+): Promise<Done> {
+  return progress === undefined
+    ? storage.transaction!(run, context)
+    : progress.transaction(run, (tracked) => storage.transaction!(tracked, context))
+}
+
 /** Runs the work in a transaction. The storage may run it again if the database rolled it back. */
 export async function runInTransaction<Done extends object> (
-  storage: Storage<object>,
+  { storage, progress }: TransactionTarget,
   work: Work<Done>,
   context: Pick<Context, 'signal'>
 ): Promise<Done | Problem | Refusal> {
   const run = async (inner: Storage<object>): Promise<Done> => rollBackRefused(await work(inner, undefined))
   try {
-    return await storage.transaction!(run, context)
+    return await beginTransaction({ storage, progress }, run, context)
   } catch (thrown) {
     return getReason(thrown)
   }
@@ -283,7 +300,7 @@ const maxAttempts = 20
  * has listed and then writes.
  */
 export async function openTransaction<Done extends object> (
-  { collection, storage }: { readonly collection: Collection, readonly storage: Storage<object> },
+  { collection, storage, progress }: TransactionTarget & { readonly collection: Collection },
   work: Work<Done, OpenTransaction>,
   context: Pick<Context, 'signal'>
 ): Promise<Done | Problem | Refusal> {
@@ -298,7 +315,7 @@ export async function openTransaction<Done extends object> (
   }
   for (let attempts = 1; ; attempts++) {
     try {
-      const done = await storage.transaction!(run, context)
+      const done = await beginTransaction({ storage, progress }, run, context)
       for (const notify of transaction?.notifications ?? []) await notify()
       return done
     } catch (thrown) {

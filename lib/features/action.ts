@@ -2,25 +2,19 @@ import { types } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import type { Rule } from '../access/rules.ts'
-import type { Result } from '../action.ts'
 import type { BasicCalls } from '../calls/types.ts'
 import type { Collection } from '../collection.ts'
 import { HookError } from '../failure.ts'
 import { cloneJson, isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
-import { commitAction } from '../engine/commit-action.ts'
-import type { ActionDecision, ActionOutcome } from '../engine/commit-action.ts'
-import { checkPreconditions } from '../engine/preconditions.ts'
 import { buildReturnedItem } from '../engine/build.ts'
+import type { Operation, Outcome } from '../engine/operation.ts'
 import { TransactionError } from '../engine/transaction.ts'
 import type { OpenTransaction } from '../engine/transaction.ts'
+import { writeItem } from '../engine/write.ts'
+import type { Decision } from '../engine/write.ts'
 import type { RouteOptions, Transaction } from '../options.ts'
-import { readInput } from '../request/content.ts'
-import type { Call, Request } from '../request/request.ts'
 import { refusePromise } from '../response/links.ts'
-import { noContent, ok } from '../response/response.ts'
-import type { Response } from '../response/response.ts'
-import { renderWritten, respondToUpdate } from '../response/write-response.ts'
 import { fillDefaults, omitAnnotated } from '../schema/annotations.ts'
 import { compileContentSchema } from '../schema/checks.ts'
 import { findHiddenPaths, omitHidden, omitUnknown } from '../schema/known-properties.ts'
@@ -312,8 +306,8 @@ function createAction (host: Host, name: string, options: UntypedOptions): Custo
     route,
     title,
     description,
-    handle: (collection, request) => runner.handle(collection, request),
-    call: (collection, call) => runner.call(collection, call),
+    run: (collection, operation) => runner.run(collection, operation),
+    showOutput: (output) => runner.showOutput(output),
     requiresMatch: (general) => runner.requiresMatch(general),
     isPossible: (item) => when === undefined || callWhen(name, when, item) === true,
     condition: String(when)
@@ -361,48 +355,29 @@ class ActionRunner {
     this.output = output && rewriteSchema(output, { drop: 'writeOnly', optionalNames })
   }
 
-  /** Handles a request. */
-  handle (collection: Collection, request: Request): Promise<Result> {
-    return this.#commit(collection, request, (outcome) => this.#respond(collection, request, outcome))
-  }
-
-  /** Handles a call from code. */
-  async call (collection: Collection, call: Call): Promise<ActionOutcome | Problem> {
-    let done: ActionOutcome | undefined
-    const result = await this.#commit(collection, call, (outcome) => {
-      done = outcome
-      return noContent()
-    })
-    return result instanceof Problem ? result : done!
-  }
-
-  #commit (collection: Collection, call: Call, respond: (outcome: ActionOutcome) => Response): Promise<Result> {
-    const { on, safe = false } = this.#options
-    return commitAction(collection, call, {
-      hasItem: on === 'item',
-      isSafe: safe,
-      decide: (current, transaction) => this.#decide(collection, call, { current, transaction }),
-      respond
+  run (collection: Collection, operation: Operation): Promise<Outcome | Problem> {
+    return writeItem(collection, operation, 'inside', (current, transaction) => {
+      return this.#decide(collection, operation, { current, transaction })
     })
   }
 
   async #decide (
     collection: Collection,
-    call: Call,
+    operation: Operation,
     { current, transaction }: { current: Entry<object> | undefined, transaction: OpenTransaction | undefined }
-  ): Promise<ActionDecision | Problem> {
+  ): Promise<Decision | Problem> {
     const { on } = this.#options
     if (on === 'item') {
       if (current === undefined) return problem('not-found')
       // Before the content is read: RFC 9110, section 13.2.1.
-      const failed = checkPreconditions(collection, call, current)
+      const failed = operation.check?.(current)
       if (failed !== undefined) return failed
     }
-    const input = this.#readInput(collection, call)
+    const input = await this.#readInput(collection, operation, current)
     if (input instanceof Problem) return input
     const impossible = current && this.#checkState(current.item)
     if (impossible !== undefined) return impossible
-    const context = new RunContext(collection, call, { input, current, transaction })
+    const context = new RunContext(collection, operation, { input, current, transaction })
     let returned: unknown
     try {
       returned = await this.#options.run(context)
@@ -410,11 +385,11 @@ class ActionRunner {
       // It goes to the error handler unchanged, and undoes the transaction.
       throw transaction === undefined ? new HookError(error) : transaction.rememberHookError(error)
     }
-    const { item, output } = this.#readReturned(collection, call, returned)
+    const { item, output } = this.#readReturned(collection, operation, returned)
     if (item === undefined || current === undefined) return { item: undefined, output }
     this.#checkMayWrite(collection)
     const source = `The action ${this.#name}`
-    const built = await buildReturnedItem(collection, call, { returned: item, before: current, source })
+    const built = await buildReturnedItem(collection, operation, { returned: item, before: current, source })
     return built instanceof Problem ? built : { item: built, output }
   }
 
@@ -424,10 +399,14 @@ class ActionRunner {
     return on === 'item' && (etag?.required ?? (general && !safe))
   }
 
-  #readInput (collection: Collection, call: Call): object | Problem {
-    const content = readInput(collection, call, this.#options.input)
+  async #readInput (
+    collection: Collection,
+    operation: Operation,
+    current: Entry<object> | undefined
+  ): Promise<object | Problem> {
+    const content = await operation.steps.content(collection, operation, current)
     if (content instanceof Problem) return content
-    const { hidden } = call.view.type
+    const { hidden } = operation.view.type
     const unseen = hidden && findUnseen(content.value, hidden)
     if (unseen !== undefined) return unseen
     const properties = this.#inputProperties
@@ -457,7 +436,7 @@ class ActionRunner {
 
   #readReturned (
     collection: Collection,
-    call: Call,
+    operation: Operation,
     returned: unknown
   ): { item: unknown, output: object | undefined } {
     if (this.#validateOutput === undefined) return { item: returned ?? undefined, output: undefined }
@@ -469,21 +448,15 @@ class ActionRunner {
       throw new TypeError(`The action ${this.#name} of the collection ${collection.name} returned an invalid output` +
         `${found === undefined ? '' : `: ${found}`}. Return { output } that matches its schema.`)
     }
-    const { hidden } = call.view.type
+    const { hidden } = operation.view.type
     if (hidden === undefined) return { item, output }
     // As JSON, because a toJSON() could add a property. An object stays one.
     return { item, output: omitHidden(JSON.parse(JSON.stringify(output)), hidden) as object }
   }
 
-  /** The item, or the output. Without either, the response has no content. */
-  #respond (collection: Collection, request: Request, { after, output }: ActionOutcome): Response {
-    if (output === undefined) return after === undefined ? noContent() : respondToUpdate(collection, request, after)
-    const { format, path } = request
-    const content = renderWritten(collection, request, () => {
-      const sent = omitAnnotated(output, this.#outputProperties, 'writeOnly') as object
-      return format.item(sent, { up: { href: path } }, this.output!)
-    })
-    return content === undefined ? noContent() : ok(content, { 'content-type': format.mediaType })
+  showOutput (output: object): object {
+    // An object stays one.
+    return omitAnnotated(output, this.#outputProperties, 'writeOnly') as object
   }
 }
 
@@ -501,23 +474,23 @@ class RunContext {
   readonly item: object | undefined
   readonly id: Id | undefined
   readonly #collection: Collection
-  readonly #call: Call
+  readonly #operation: Operation
   readonly #transaction: OpenTransaction | undefined
 
-  constructor (collection: Collection, call: Call, { input, current, transaction }: RunParts) {
+  constructor (collection: Collection, operation: Operation, { input, current, transaction }: RunParts) {
     this.input = input
-    this.caller = call.caller
-    this.request = call.original
+    this.caller = operation.caller
+    this.request = operation.request
     // The app may change its argument, which memory() has stored.
     this.item = current && cloneJson(current.item)
     this.id = current?.id
     this.#collection = collection
-    this.#call = call
+    this.#operation = operation
     this.#transaction = transaction
   }
 
   get signal (): AbortSignal {
-    return this.#call.context.signal
+    return this.#operation.context.signal
   }
 
   get collection (): BasicCalls<object> {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import type { Action, ActionName, AnyActionName } from '../action.ts'
+import type { ActionName, AnyActionName } from '../action.ts'
 import type { Format } from '../formats/format.ts'
 import type { AccessRules, Rule } from '../access/rules.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
@@ -12,14 +12,14 @@ import type { Dialect, DialectParameters, QueryParameter } from '../listing/quer
 import type { Components } from '../openapi/components.ts'
 import type { Contents } from '../openapi/contents.ts'
 import type { Related, RouteOptions, Transaction } from '../options.ts'
-import type { Call, Request } from '../request/request.ts'
+import type { Request } from '../request/request.ts'
 import type { ItemSchema } from '../schema/checks.ts'
 import type { Entry, JsonSchema, Storage, Supports } from '../storage/contract.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Timestamps } from '../schema/timestamps.ts'
 import type { Addition } from '../response/selection.ts'
-import type { ItemType } from '../schema/item-type.ts'
-import type { ItemContent } from '../engine/build.ts'
+import type { Layer, LayerOptions } from '../engine/compose.ts'
+import type { Operation, Position, Run } from '../engine/operation.ts'
 
 declare const itemType: unique symbol
 declare const addsType: unique symbol
@@ -47,25 +47,6 @@ export interface Feature<in Item = never, out Adds = never> {
 
 /** Any feature, whatever it adds and whichever items it is for. */
 export type AnyFeature = Feature<never, unknown>
-
-/** From the outside in: a `timeout` includes all others, a `transform` is next to the action itself. */
-export type ActionPhase =
-  | 'timeout' // the feature timeout
-  | 'authorize' // the core: the parent of a nested collection exists
-  | 'render' // the core: pages for people
-  | 'resolve' // soft delete: 410 instead of 404
-  | 'redirect' // redirects
-  | 'replay' // idempotency
-  | 'transform' // bulk
-
-/** A function around an action. */
-export interface ActionLayer {
-  readonly phase: ActionPhase
-  readonly wrap: (next: Action, action: ActionInfo) => Action
-}
-
-/** From the outside in: a `timeout` is next to the database. */
-export type StoragePhase = 'journal' | 'rows' | 'timeout'
 
 /** An action of a collection. */
 export interface ActionInfo {
@@ -98,22 +79,16 @@ export interface CustomAction {
   /** A few words for people, such as `Cancel`. */
   readonly title: string
   readonly description: string | undefined
-  /** Handles a request. */
-  readonly handle: Action
-  /** Handles a call from code. The content of the call is already parsed. */
-  call (collection: Collection, call: Call): Promise<CustomResult | Problem>
+  /** Runs it. */
+  readonly run: Run
+  /** Returns the output as clients get it: without writeOnly properties. */
+  showOutput (output: object): object
   /** Whether requests need If-Match, given whether the writes of the collection do. */
   requiresMatch (general: boolean): boolean
   /** Whether it is possible in the state that the item has. */
   isPossible (item: object): boolean
   /** The source of the function that decides that, because entity tags depend on it. */
   readonly condition: string
-}
-
-/** What a custom action leads to: the item as it is stored then, and the output. */
-export interface CustomResult {
-  readonly after: Entry<object> | undefined
-  readonly output: object | undefined
 }
 
 /** The collection that a feature is added to, without what features add. */
@@ -155,8 +130,8 @@ export interface WriteEvent {
   readonly before: Entry<object> | undefined
   /** Undefined on remove. */
   readonly after: Entry<object> | undefined
-  /** Its `original` is undefined if the write comes from code. */
-  readonly request: Call
+  /** The operation that writes it. Its `request` is undefined if the write comes from code. */
+  readonly operation: Operation
   /** The transaction of the write, as hooks of the definition get it: other collections can join it. */
   readonly transaction: Transaction
 }
@@ -172,15 +147,6 @@ export interface ListedPage {
   readonly total: number | undefined
 }
 
-/** A PUT or a PATCH of an item, when its content is known. */
-export interface ContentWrite {
-  readonly kind: 'replace' | 'update'
-  /** The stored item. */
-  readonly before: object
-  /** The type of the items, as the caller sees them. */
-  readonly type: ItemType
-}
-
 /** The functions that a feature can add with `addHook()`. */
 export interface Hooks {
   /**
@@ -188,11 +154,6 @@ export interface Hooks {
    * problem that the action would return whatever the content is.
    */
   onHeaders (headers: IncomingHttpHeaders, action: ActionInfo): Problem | undefined
-  /**
-   * Called with the content of a PUT or the item after a PATCH, before validation, and again after a race. Returns the
-   * content to use and the item to compare it with, or a problem.
-   */
-  onContent (content: ItemContent, write: ContentWrite): ItemContent | Problem
   /** Called after each write of an item, with the storage of its transaction. A throw rolls the transaction back. */
   onWrite (write: WriteEvent, storage: Storage<object>): Promise<void>
   /** Called with the entries of a response if the query has parameters of features. Returns additions to the items. */
@@ -227,10 +188,18 @@ export interface Host {
   require (support: keyof Supports, why: string): void
   /** Marks a property of the schema: clients cannot write a property that is `readOnly`. */
   markProperty (property: string, mark: 'readOnly' | 'writeOnly'): void
-  /** Puts a layer around the storage. `wrap` gets the storage below, and is called once. */
-  wrapStorage (phase: StoragePhase, wrap: (storage: Storage<object>) => Storage<object>): void
-  /** Puts a function around each action of the collection. Return `next` to leave an action unchanged. */
-  wrapAction (phase: ActionPhase, wrap: ActionLayer['wrap']): void
+  /** Changes which rows of the storage exist. `wrap` gets the storage below, and is called once. */
+  wrapRows (wrap: (storage: Storage<object>) => Storage<object>): void
+  /**
+   * Puts a function around a position of every operation, over HTTP and from code. Return `next` to leave an action
+   * unchanged.
+   *
+   * @example
+   * host.wrap('operation', (next, { safe }) => safe ? next : async (collection, operation) => {
+   *   return isReadOnly() ? problem('service-unavailable') : next(collection, operation)
+   * })
+   */
+  wrap<At extends Position> (position: At, wrap: Layer<At>['wrap'], options?: LayerOptions): void
   /** Item routes also match segments that cannot be ids, such as those longer than 100 characters. */
   matchAnySegment (): void
   /** Adds a parameter to the query string of lists, or of lists and items. */
@@ -278,6 +247,5 @@ export interface Attached {
   readonly onWrite: Hooks['onWrite'] | undefined
   readonly descriptions: ReadonlyArray<Parameters<Host['describe']>[0]>
   readonly plugins: ReadonlyArray<Parameters<Host['register']>[0]>
-  /** The action with all layers, those of the core and those of features. */
-  composeAction (action: Action, info: ActionInfo, core: readonly ActionLayer[]): Action
+  readonly layers: readonly Layer[]
 }

@@ -1,44 +1,23 @@
 import { checkActionHooks, checkRouteFunctions } from '../access/check-hooks.ts'
 import { checkRule } from '../access/rules.ts'
 import type { AccessRules, Rule } from '../access/rules.ts'
-import type { Action } from '../action.ts'
 import type { Collection, Parent } from '../collection.ts'
+import { sortLayers } from '../engine/compose.ts'
+import type { Layer, LayerOptions } from '../engine/compose.ts'
+import type { Position } from '../engine/operation.ts'
 import { BadOption, Unsupported } from '../errors.ts'
 import { isListParameter } from '../listing/parameters.ts'
 import type { Dialect, QueryParameter } from '../listing/query-parameter.ts'
 import type { Related } from '../options.ts'
 import type { Storage, Supports } from '../storage/contract.ts'
 import type {
-  ActionInfo,
-  ActionLayer,
-  ActionPhase,
   AnyFeature,
   Attached,
   CollectionInfo,
   CustomAction,
   Hooks,
-  Host,
-  StoragePhase
+  Host
 } from './feature.ts'
-
-/** From the inside out. */
-const actionPhases: readonly ActionPhase[] = [
-  'transform',
-  'replay',
-  'redirect',
-  'resolve',
-  'render',
-  'authorize',
-  'timeout'
-]
-const storagePhases: readonly StoragePhase[] = ['timeout', 'rows', 'journal']
-
-interface Layer<Phase, Wrap> {
-  readonly phase: Phase
-  readonly wrap: Wrap
-}
-
-type WrapStorage = Parameters<Host['wrapStorage']>[1]
 
 /** What the features of a definition have attached. */
 export class Attachments implements Host, Attached {
@@ -58,7 +37,6 @@ export class Attachments implements Host, Attached {
   returnsRemoved = false
   readonly hooks: { readonly [Name in keyof Hooks]: Array<Hooks[Name]> } = {
     onHeaders: [],
-    onContent: [],
     onWrite: [],
     onView: [],
     onPage: [],
@@ -67,8 +45,8 @@ export class Attachments implements Host, Attached {
 
   /** The access rules of the custom actions. */
   readonly #rules: Record<string, Rule> = {}
-  readonly #actions: ActionLayer[] = []
-  readonly #storages: Array<Layer<StoragePhase, WrapStorage>> = []
+  readonly layers: Layer[] = []
+  readonly #rows: Array<Parameters<Host['wrapRows']>[0]> = []
   readonly rowLayers: string[] = []
   /** The name of the feature that is being set up. */
   #feature = ''
@@ -85,6 +63,16 @@ export class Attachments implements Host, Attached {
       feature.setup(this)
     }
     this.onWrite = joinHooks(this.hooks.onWrite)
+    for (const position of new Set(this.layers.map((layer) => layer.position))) this.#checkLayers(position)
+  }
+
+  #checkLayers (position: Position): void {
+    const layers = this.layers.filter((layer) => layer.position === position)
+    const sorted = sortLayers(layers)
+    if (sorted.length === layers.length) return
+    const names = layers.filter((layer) => !sorted.includes(layer)).map(({ feature }) => feature)
+    this.fail(`the features ${names.join(', ')} each must surround another at "${position}". ` +
+      'Change the option outside of one of them.')
   }
 
   /** For callers without TypeScript. */
@@ -123,13 +111,14 @@ export class Attachments implements Host, Attached {
     this.marks[property] = mark
   }
 
-  wrapStorage (phase: StoragePhase, wrap: WrapStorage): void {
-    this.#storages.push({ phase, wrap })
-    if (phase === 'rows') this.rowLayers.push(this.#feature)
+  wrapRows (wrap: Parameters<Host['wrapRows']>[0]): void {
+    this.#rows.push(wrap)
+    this.rowLayers.push(this.#feature)
   }
 
-  wrapAction (phase: ActionPhase, wrap: ActionLayer['wrap']): void {
-    this.#actions.push({ phase, wrap })
+  wrap<At extends Position> (position: At, wrap: Layer<At>['wrap'], options: LayerOptions = {}): void {
+    // TypeScript cannot see that the function belongs to this position.
+    this.layers.push({ ...options, feature: this.#feature, position, wrap } as unknown as Layer)
   }
 
   addQueryParameter (name: string, parameter: QueryParameter): void {
@@ -212,15 +201,7 @@ export class Attachments implements Host, Attached {
   }
 
   composeStorage (storage: Storage<object>): Storage<object> {
-    let composed = storage
-    for (const { wrap } of sortLayers(this.#storages, storagePhases)) composed = wrap(composed)
-    return composed
-  }
-
-  composeAction (action: Action, info: ActionInfo, core: readonly ActionLayer[]): Action {
-    let composed = action
-    for (const { wrap } of sortLayers([...core, ...this.#actions], actionPhases)) composed = wrap(composed, info)
-    return composed
+    return this.#rows.reduce((composed, wrap) => wrap(composed), storage)
   }
 }
 
@@ -229,11 +210,4 @@ function joinHooks (hooks: ReadonlyArray<Hooks['onWrite']>): Hooks['onWrite'] | 
   return async (write, storage) => {
     for (const hook of hooks) await hook(write, storage)
   }
-}
-
-function sortLayers<Phase, Wrap> (
-  layers: ReadonlyArray<Layer<Phase, Wrap>>,
-  phases: readonly Phase[]
-): Array<Layer<Phase, Wrap>> {
-  return phases.flatMap((phase) => layers.filter((layer) => layer.phase === phase))
 }

@@ -2,10 +2,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { getCallerId } from '../access/caller.ts'
 import type { Rule } from '../access/rules.ts'
-import type { Action, Result } from '../action.ts'
 import { withoutContent } from '../response/response.ts'
 import type { Response } from '../response/response.ts'
 import type { Collection } from '../collection.ts'
+import { changeOperation } from '../engine/operation.ts'
+import type { Operation, Outcome, Run } from '../engine/operation.ts'
 import { hasNoEffect, isUnreachable } from '../failure.ts'
 import { parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { Problem, problem } from '../http/problems.ts'
@@ -96,11 +97,12 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
       const acceptsKey = ({ name, custom }: ActionInfo): boolean => {
         return custom === undefined ? (actions as readonly string[]).includes(name) : !custom.idempotent
       }
-      host.wrapAction('replay', (next, info) => {
+      // It surrounds the preconditions: a repeated PATCH with If-Match is replayed, not refused with 412.
+      host.wrap('authorized', (next, info) => {
         if (!acceptsKey(info)) return next
         if (info.custom !== undefined) checkKeyOwner(host, info.name, info.custom)
         return withReplay(next, settings, info.name === 'create' ? maxCreatedLength : maxUpdatedLength)
-      })
+      }, { doors: ['http'], outermost: true })
       host.addHook('onHeaders', (headers, info) => {
         const key = acceptsKey(info) ? readKey(headers, settings) : undefined
         return key instanceof Problem ? key : undefined
@@ -134,14 +136,17 @@ function checkKeyOwner (
     'or, if all callers share their keys, access: { authenticate: () => undefined, allow: \'public\' }.')
 }
 
-function withReplay (next: Action, settings: Settings, maxLength: number): Action {
+function withReplay (next: Run, settings: Settings, maxLength: number): Run {
   const clock = new ReceiptClock()
-  return async (collection, request) => {
+  return async (collection, operation) => {
+    const { context, log } = operation
+    // Only HTTP requests have this layer.
+    const { request, render } = operation.exchange!
     const key = getKey(collection, request, settings)
     if (key instanceof Problem) return key
-    if (key === undefined) return next(collection, request)
+    if (key === undefined) return next(collection, operation)
     const receipts = collection.storage.receipts!
-    const now = await clock.read(receipts, request.context)
+    const now = await clock.read(receipts, context)
     const claim: Receipt = {
       key,
       fingerprint: getFingerprint(request),
@@ -152,31 +157,27 @@ function withReplay (next: Action, settings: Settings, maxLength: number): Actio
     const release = (failure?: unknown) => receipts.release(claim, limitTime(releaseTimeout)).catch((err: unknown) => {
       // The failure of the request is logged as well. Another line about the same storage would not add anything.
       if (isUnreachable(failure)) return
-      request.original.log.error({ collection: collection.name, err }, 'an idempotency key could not be released')
+      log.error({ collection: collection.name, err }, 'an idempotency key could not be released')
     })
-    const earlier = await receipts.claim(claim, now, request.context).catch(async (thrown: unknown) => {
+    const earlier = await receipts.claim(claim, now, context).catch(async (thrown: unknown) => {
       // The claim may have been stored before it failed.
       if (!hasNoEffect(thrown)) await release(thrown)
       throw thrown
     })
     if (earlier !== undefined) return replay(earlier, claim, request)
-    sweep(collection, request, now)
-    const beforeCommit: Request['beforeCommit'] = async (storage, response) => {
-      const { content, ...rest } = limitContent(response, maxLength)
-      const stored: StoredResponse = {
-        ...rest,
-        ...encodeContent(content),
-        sight: getVisibility(request)
-      }
+    sweep(collection, operation, now)
+    const beforeCommit: Operation['beforeCommit'] = async (outcome, storage) => {
+      const { content, ...rest } = limitContent(render(outcome), maxLength)
+      const stored: StoredResponse = { ...rest, ...encodeContent(content), sight: getVisibility(request) }
       const receipt = { ...claim, expires: clock.now() + settings.expiry, answer: JSON.stringify(stored) }
-      const isKept = await storage.receipts!.keep(receipt, request.context)
+      const isKept = await storage.receipts!.keep(receipt, context)
       // If not, the request took so long that another one has claimed the key.
       return isKept ? undefined : keyInUse()
     }
     try {
-      const result = await next(collection, { ...request, beforeCommit })
-      if (result instanceof Problem) await release()
-      return result
+      const outcome = await next(collection, changeOperation(operation, { beforeCommit }))
+      if (outcome instanceof Problem || outcome.kind === 'moved') await release()
+      return outcome
     } catch (thrown) {
       // If the response is stored already, this leaves it.
       await release(thrown)
@@ -281,7 +282,7 @@ function canSee (now: Visibility | undefined, then: Visibility | undefined): boo
   return now.scope === then?.scope && now.hidden.every((name) => then.hidden.includes(name))
 }
 
-function replay ({ fingerprint, answer }: Receipt, claim: Receipt, request: Request): Result {
+function replay ({ fingerprint, answer }: Receipt, claim: Receipt, request: Request): Outcome | Problem {
   if (fingerprint !== claim.fingerprint) {
     return problem('idempotency-key-reused', {
       detail: 'Another request had this Idempotency-Key. Send a new key with a new request.'
@@ -293,7 +294,8 @@ function replay ({ fingerprint, answer }: Receipt, claim: Receipt, request: Requ
   const { status, fields, applied, sight } = stored
   const first: Response = { status, fields, applied, content: decodeContent(stored) }
   const response = limitToCaller(first, canSee(getVisibility(request), sight), request)
-  return { ...response, fields: { ...response.fields, 'idempotent-replayed': 'true' } }
+  const marked = { ...response.fields, 'idempotent-replayed': 'true' }
+  return { kind: 'replayed', response: { ...response, fields: marked } }
 }
 
 /** A caller who can no longer read gets a minimal response, as its preferences say then. */
@@ -331,7 +333,7 @@ class ReceiptClock {
   #time = 0
   #readAt = -Infinity
 
-  async read (receipts: Receipts, context: Request['context']): Promise<number> {
+  async read (receipts: Receipts, context: Operation['context']): Promise<number> {
     if (receipts.now !== undefined && performance.now() - this.#readAt > minute) {
       const time = await receipts.now(context)
       this.#readAt = performance.now()
@@ -349,7 +351,7 @@ class ReceiptClock {
 const sweptAt = new WeakMap<Receipts, number>()
 
 /** Removes expired receipts once a minute, without delaying the request. Recent ones may belong to a slow request. */
-function sweep ({ name, storage }: Collection, { original: { log } }: Request, now: number): void {
+function sweep ({ name, storage }: Collection, { log }: Operation, now: number): void {
   const receipts = storage.receipts!
   if (now - (sweptAt.get(receipts) ?? 0) < minute) return
   sweptAt.set(receipts, now)

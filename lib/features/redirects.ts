@@ -1,14 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import type { Action } from '../action.ts'
-import { moved } from '../response/response.ts'
-import type { Collection } from '../collection.ts'
+import type { Find, Operation } from '../engine/operation.ts'
 import { HookError } from '../failure.ts'
-import { formatLocation } from '../http/location.ts'
 import { Problem } from '../http/problems.ts'
-import { buildItemPath } from '../response/links.ts'
 import { describeHeaders } from '../openapi/headers.ts'
-import { getCollectionPath, getTargetPath } from '../request/request.ts'
-import type { Request } from '../request/request.ts'
 import type { Feature } from './feature.ts'
 
 /** The id that an item has now, or another URI; undefined if the item has not moved. */
@@ -53,7 +47,7 @@ export function redirects (options: RedirectOptions): Feature<object> {
         host.fail(`redirects: status is ${JSON.stringify(status)}. Use 301 or 308.`)
       }
       host.matchAnySegment()
-      host.wrapAction('redirect', (next, { at }) => at === 'item' ? withRedirect(next, { to, status }) : next)
+      host.wrap('find', (next) => withRedirect(next, { to, status }), { doors: ['http'], outside: ['soft-delete'] })
       host.describe((operation, { at }, { components }) => {
         if (at !== 'item') return
         operation.responses[status] = {
@@ -65,45 +59,42 @@ export function redirects (options: RedirectOptions): Feature<object> {
   }
 }
 
-function withRedirect (next: Action, { to, status }: Required<RedirectOptions>): Action {
-  return async (collection, request) => {
-    const result = await next(collection, request)
-    if (!(result instanceof Problem) || result.name !== 'not-found') return result
-    const uri = await findDestination(to, collection, request)
-    return uri === undefined ? result : moved(formatLocation(getTargetPath(request, uri), request.search), status)
+/** An item that was deleted and has moved is redirected. */
+function withRedirect (next: Find, { to, status }: Required<RedirectOptions>): Find {
+  return async (collection, operation, options) => {
+    const found = await next(collection, operation, options)
+    const isMissing = found === undefined || (found instanceof Problem && found.name === 'gone')
+    if (!isMissing) return found
+    // Follows an item that has moved more than once. It may have moved in a circle.
+    const visited = new Set<string>()
+    for (let { segment } = operation; !visited.has(segment);) {
+      visited.add(segment)
+      const place = await callTo(to, segment, operation)
+      if (place === undefined) return found
+      if (typeof place === 'object') {
+        return isSameUri(place.href, operation) ? found : { kind: 'moved', to: place, status }
+      }
+      segment = String(place)
+      const id = collection.id.read(segment)
+      if (id === undefined) continue
+      const target = await next(collection, operation, { ...options, id, isMissing: false })
+      if (target !== undefined && 'item' in target) return { kind: 'moved', to: id, status }
+    }
+    return found
   }
 }
 
-/** Follows an item that has moved more than once. Undefined if that is a circle, or if there is no item. */
-async function findDestination (
-  to: FindNewPlace,
-  collection: Collection,
-  request: Request
-): Promise<string | undefined> {
-  const visited = new Set<string>()
-  for (let segment = request.segment; !visited.has(segment);) {
-    visited.add(segment)
-    const place = await callTo(to, segment, request)
-    if (place === undefined) return undefined
-    if (typeof place === 'object') return isSameUri(place.href, request) ? undefined : place.href
-    segment = String(place)
-    const id = collection.id.read(segment)
-    if (id === undefined) continue
-    const entry = await request.storage.find(id, request.context)
-    if (entry !== undefined) return buildItemPath(getCollectionPath(request), id)
-  }
-  return undefined
-}
-
-async function callTo (to: FindNewPlace, segment: string, { original }: Request): Promise<NewPlace> {
+async function callTo (to: FindNewPlace, segment: string, { request }: Operation): Promise<NewPlace> {
   try {
-    return await to({ id: segment, request: original })
+    return await to({ id: segment, request })
   } catch (error) {
     throw new HookError(error)
   }
 }
 
-function isSameUri (href: string, { path, original }: Request): boolean {
+function isSameUri (href: string, { exchange }: Operation): boolean {
+  // Only HTTP requests have this layer.
+  const { path, original } = exchange!.request
   const here = new URL(path, 'http://localhost')
   const there = new URL(href, here)
   return there.pathname === here.pathname && (there.host === here.host || there.host === original.host)

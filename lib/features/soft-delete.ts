@@ -1,15 +1,13 @@
 import type { AccessContext } from '../access/rules.ts'
-import type { Action, Result } from '../action.ts'
-import type { Collection } from '../collection.ts'
 import { BadSchema } from '../errors.ts'
-import type { ItemContent } from '../engine/build.ts'
+import { changeOperation } from '../engine/operation.ts'
+import type { Find, Operation, ReadContent, Run } from '../engine/operation.ts'
 import { HookError } from '../failure.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { wrapStorage } from '../storage/wrap-storage.ts'
 import { joinFilters, withScope } from '../storage/filter.ts'
 import { describeProblemResponse } from '../openapi/problem.ts'
-import type { Request } from '../request/request.ts'
 import { checkProperties, compileSchema } from '../schema/checks.ts'
 import { getBranches } from '../schema/subschemas.ts'
 import type { Context, Filter, Refusal, Storage } from '../storage/contract.ts'
@@ -47,16 +45,13 @@ export function softDelete<Item extends object = Record<string, unknown>> (
       const { property, allow } = options
       const deletion = readOptions(host, property, allow)
       host.markProperty(property, 'readOnly')
-      host.wrapStorage('rows', (storage) => {
-        deletion.all = storage
-        return hideDeleted(storage, property, host.collection.timestamps.updated)
-      })
-      host.wrapAction('resolve', (next, { at, safe, name }) => {
-        const seen = safe && allow !== undefined ? withDeletedOnRequest(next, deletion) : next
-        return at === 'item' ? withGone(seen, deletion, name === 'replace') : seen
-      })
+      host.wrapRows((storage) => hideDeleted(storage, property, host.collection.timestamps.updated))
       if (allow !== undefined) {
-        host.addHook('onContent', (content, { before }) => removeMark(content, before, deletion))
+        host.wrap('authorized', (next, { safe }) => safe ? withDeletedOnRequest(next, deletion) : next)
+      }
+      host.wrap('find', (next, { name }) => withGone(next, deletion, canRestore(name)))
+      host.wrap('content', (next, { name }) => canRestore(name) ? withoutMark(next, deletion) : next)
+      if (allow !== undefined) {
         host.addQueryParameter('deleted', {
           on: 'both',
           schema: { type: 'boolean', default: false, description: 'Whether to include deleted items' },
@@ -83,14 +78,12 @@ const trueInQueryString = Symbol('true in the query string')
 interface Deletion {
   readonly property: string
   readonly allow: SoftDeleteOptions['allow']
-  /** The storage with deleted items. That of the collection does not show them. */
-  all: Storage<object>
   /** Whether the property is always present, and null for items that are not deleted. */
   readonly nullable: boolean
 }
 
 function readOptions (host: Host, property: string, allow: SoftDeleteOptions['allow']): Deletion {
-  const { name, schema, storage } = host.collection
+  const { name, schema } = host.collection
   if (allow !== undefined && typeof allow !== 'function') {
     host.fail(`softDelete: allow is ${JSON.stringify(allow)}. It must be a function.`)
   }
@@ -107,17 +100,36 @@ function readOptions (host: Host, property: string, allow: SoftDeleteOptions['al
   return {
     property,
     allow,
-    all: storage,
     nullable
   }
 }
 
 const maxRetries = 20
 
+/** The context of a call to the storage that includes deleted items. */
+interface InclusiveContext extends Context {
+  readonly includesDeleted: true
+}
+
+function includeDeleted (context: Context): InclusiveContext {
+  return {
+    get signal () { return context.signal },
+    scope: context.scope,
+    ...context.lock === true && { lock: true },
+    includesDeleted: true
+  }
+}
+
+function includesDeleted (context: Context): context is InclusiveContext {
+  return 'includesDeleted' in context
+}
+
 /** Wraps the storage: its methods do not find deleted items, and `remove` marks an item instead of removing it. */
 function hideDeleted (storage: Storage<object>, property: string, updated: string | undefined): Storage<object> {
   const notDeleted: Filter = { property, is: 'null', value: true }
-  const narrow = (context: Context): Context => withScope(joinFilters(context.scope, notDeleted), context)
+  const narrow = (context: Context): Context => {
+    return includesDeleted(context) ? context : withScope(joinFilters(context.scope, notDeleted), context)
+  }
   const mark = (item: object): object => {
     const now = updated === undefined ? getTimestamp() : getNextTimestamp(Reflect.get(item, updated))
     return { ...item, ...updated !== undefined && { [updated]: now }, [property]: now }
@@ -126,7 +138,10 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
     list: (query, context) => all.list(query, narrow(context)),
     find: (id, context) => all.find(id, narrow(context)),
     insert: (draft, context) => all.insert(draft, context),
-    replace: (id, item, expected, context) => all.replace(id, item, expected, narrow(context)),
+    // An item of the expected version is the one that was read, deleted or not.
+    replace: (id, item, expected, context) => {
+      return all.replace(id, item, expected, expected === undefined ? narrow(context) : context)
+    },
     async remove (id, expected, context) {
       const attempt = async (): Promise<Refusal | undefined> => {
         const entry = await all.find(id, narrow(context))
@@ -145,77 +160,63 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
 }
 
 /** A read that includes deleted items if the client requests that and the caller is allowed to see them. */
-function withDeletedOnRequest (next: Action, deletion: Deletion): Action {
-  return async (collection, request) => {
-    if (request.query.deleted !== 'true') return next(collection, request)
-    if (!await isCallerAllowed(deletion, request)) {
+function withDeletedOnRequest (next: Run, deletion: Deletion): Run {
+  return async (collection, operation) => {
+    const query = operation.action.custom === undefined ? operation.query() : {}
+    if (query instanceof Problem || query.features?.deleted !== 'true') return next(collection, operation)
+    if (!await isCallerAllowed(deletion, operation)) {
       return problem('forbidden', { detail: 'The caller is not allowed to see deleted items.' })
     }
-    const result = await next(collection, { ...request, storage: deletion.all })
-    if (result instanceof Problem) return result
+    const context = includeDeleted(operation.context)
+    const outcome = await next(collection, changeOperation(operation, { context }))
+    if (outcome instanceof Problem || (outcome.kind !== 'entry' && outcome.kind !== 'page')) return outcome
     // The response is for this caller only, whatever the cache policy says.
-    return { ...result, fields: { ...result.fields, 'cache-control': 'no-store' } }
+    return { ...outcome, isPrivate: true }
   }
-}
-
-/** 410 instead of 404 for a deleted item, unless the request restores it. */
-function withGone (next: Action, deletion: Deletion, isPut: boolean): Action {
-  return async (collection, request) => {
-    // A PUT that creates never gets 404, but the id of a deleted item is still in use.
-    if (isPut && collection.put.create && await findState(deletion, collection, request) === 'deleted') {
-      return restoreOrRefuse(next, deletion, { collection, request })
-    }
-    const result = await next(collection, request)
-    if (!(result instanceof Problem) || result.name !== 'not-found') return result
-    if (await findState(deletion, collection, request) === undefined) return result
-    return restoreOrRefuse(next, deletion, { collection, request })
-  }
-}
-
-async function findState (
-  deletion: Deletion,
-  { id }: Collection,
-  { segment, context }: Request
-): Promise<'deleted' | 'present' | undefined> {
-  const itemId = id.read(segment)
-  const entry = itemId === undefined ? undefined : await deletion.all.find(itemId, context)
-  if (entry === undefined) return undefined
-  return isDeleted(entry.item, deletion) ? 'deleted' : 'present'
 }
 
 /** PUT and PATCH can restore an item; everything else gets 410. */
-async function restoreOrRefuse (
-  next: Action,
-  deletion: Deletion,
-  { collection, request }: { collection: Collection, request: Request }
-): Promise<Result> {
-  const restores = request.original.method === 'PUT' || request.original.method === 'PATCH'
-  if (!restores || !await isCallerAllowed(deletion, request)) return problem('gone')
-  return next(collection, { ...request, storage: deletion.all })
+function canRestore (action: string): boolean {
+  return action === 'replace' || action === 'update'
+}
+
+/** 410 instead of 404 for a deleted item, unless the operation restores it. */
+function withGone (next: Find, deletion: Deletion, restores: boolean): Find {
+  return async (collection, operation, options) => {
+    const context = includesDeleted(options.context) ? options.context : includeDeleted(options.context)
+    const found = await next(collection, operation, { ...options, context, isMissing: false })
+    if (found === undefined || !('item' in found) || !isDeleted(found.item, deletion)) return found
+    if (includesDeleted(options.context)) return found
+    return restores && await isCallerAllowed(deletion, operation) ? found : problem('gone')
+  }
 }
 
 /** A write to a deleted item restores it: it takes the mark away, or gets 410. */
-function removeMark (content: ItemContent, before: object, deletion: Deletion): ItemContent | Problem {
+function withoutMark (next: ReadContent, deletion: Deletion): ReadContent {
   const { property, nullable } = deletion
-  const { value, base } = content
-  if (!isDeleted(before, deletion) || !isObject(value)) return content
-  if (isDeleted(value, deletion)) {
-    return problem('gone', { detail: `To restore the item, send a PUT, or a PATCH with ${property}: null.` })
-  }
-  const withoutMark = (item: object): object => {
+  const removeMark = (item: object): object => {
     const { [property]: mark, ...rest } = item as Record<string, unknown>
     return nullable ? { ...rest, [property]: null } : rest
   }
-  return { value: withoutMark(value), base: withoutMark(base) }
+  return async (collection, operation, before) => {
+    const content = await next(collection, operation, before)
+    if (content instanceof Problem || before === undefined || !isDeleted(before.item, deletion)) return content
+    const { value, base } = content
+    if (!isObject(value)) return content
+    if (isDeleted(value, deletion)) {
+      return problem('gone', { detail: `To restore the item, send a PUT, or a PATCH with ${property}: null.` })
+    }
+    return { ...content, value: removeMark(value), base: base && removeMark(base) }
+  }
 }
 
 function isDeleted (item: object, { property }: Deletion): boolean {
   return (Reflect.get(item, property) ?? null) !== null
 }
 
-async function isCallerAllowed ({ allow }: Deletion, { caller, original }: Request): Promise<boolean> {
+async function isCallerAllowed ({ allow }: Deletion, { caller, request, isApp }: Operation): Promise<boolean> {
   try {
-    return allow !== undefined && await allow({ caller, request: original })
+    return isApp || (allow !== undefined && await allow({ caller, request }))
   } catch (error) {
     throw new HookError(error)
   }

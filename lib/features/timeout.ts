@@ -1,10 +1,10 @@
 import { actionNames } from '../action.ts'
-import type { ActionName, Result } from '../action.ts'
-import { hasNoEffect, HookError } from '../failure.ts'
+import type { ActionName } from '../action.ts'
+import { changeOperation } from '../engine/operation.ts'
+import type { AbortableContext, Operation, Run } from '../engine/operation.ts'
+import { Progress } from '../engine/progress.ts'
+import { HookError } from '../failure.ts'
 import { outcomeUnknown, Problem, problem } from '../http/problems.ts'
-import { getRefusal } from '../response/refusal.ts'
-import { wrapStorage } from '../storage/wrap-storage.ts'
-import type { Context, Storage, TransactionHandle } from '../storage/contract.ts'
 import type { Feature, Host } from './feature.ts'
 
 /** Milliseconds for every action, or by action; `all` is for those that are not listed, and for custom actions. */
@@ -23,12 +23,13 @@ export function timeout (options: TimeoutOptions): Feature<object> {
     inherited: true,
     setup (host) {
       const limits = readLimits(host, options)
-      host.wrapStorage('timeout', refuseLateWrites)
-      host.wrapAction('timeout', (next, { name }) => {
+      host.wrap('operation', (next, { name }) => {
         const milliseconds = limits[name] ?? limits.all
         if (milliseconds === undefined) return next
-        return (collection, request) => runWithTimeout(milliseconds, request.context, () => next(collection, request))
-      })
+        return (collection, operation) => {
+          return runWithTimeout(milliseconds, operation, (limited) => next(collection, limited))
+        }
+      }, { outermost: true })
     }
   }
 }
@@ -67,79 +68,17 @@ export class TimeoutError extends Error {
   }
 }
 
-/** What an action has done when its time is over. */
-class Progress {
-  /** How many writes and commits run or are done. Those that were refused or rolled back do not count. */
-  #effects = 0
-  /** Set when the time is over. */
-  error: TimeoutError | undefined
-
-  get hasEffect (): boolean {
-    return this.#effects > 0
-  }
-
-  /** Refuses what begins after the time is over. */
-  check (): void {
-    if (this.error !== undefined) throw this.error
-  }
-
-  /** Runs a write outside of a transaction. */
-  async write<Outcome> (write: () => Promise<Outcome>): Promise<Outcome> {
-    this.check()
-    this.#effects++
-    try {
-      const outcome = await write()
-      if (typeof outcome === 'object' && outcome !== null && 'refused' in outcome) this.#effects--
-      return outcome
-    } catch (error) {
-      if (hasNoEffect(error)) this.#effects--
-      throw error
-    }
-  }
-
-  /** Runs a transaction. What it writes has no effect before the commit, which begins when its work is done. */
-  async transaction<Item, Result> (
-    work: Work<Item, Result>,
-    run: (work: Work<Item, Result>) => Promise<Result>
-  ): Promise<Result> {
-    let isCommitting = false
-    const undo = () => {
-      if (isCommitting) this.#effects--
-      isCommitting = false
-    }
-    try {
-      return await run(async (storage, handle) => {
-        // The database may have rolled back the commit before.
-        undo()
-        const result = await work(storage, handle)
-        this.check()
-        isCommitting = true
-        this.#effects++
-        return result
-      })
-    } catch (error) {
-      if (hasNoEffect(error) || getRefusal(error) !== undefined) undo()
-      throw error
-    }
-  }
-}
-
-type Work<Item, Result> = (storage: Storage<Item>, handle?: TransactionHandle) => Promise<Result>
-
-/** By the signal that the storage gets: contexts are wrapped on their way to it. */
-const progresses = new WeakMap<AbortSignal, Progress>()
-
-interface Abortable {
-  readonly signal: AbortSignal
-  abort (reason: Error): void
-}
-
-async function runWithTimeout (milliseconds: number, context: Abortable, run: () => Promise<Result>): Promise<Result> {
+/** Runs an operation, and aborts what it does when the time is over. */
+async function runWithTimeout (
+  milliseconds: number,
+  given: Operation,
+  run: (operation: Operation) => ReturnType<Run>
+): ReturnType<Run> {
   const progress = new Progress()
-  progresses.set(context.signal, progress)
-  const runOrFail = async (): Promise<Result> => {
+  const operation = changeOperation(given, { progress, context: toAbortable(given.context) })
+  const runOrFail = async (): ReturnType<Run> => {
     try {
-      return await run()
+      return await run(operation)
     } catch (thrown) {
       // What was aborted throws an error of its own.
       if (progress.error === undefined || thrown instanceof Problem) throw thrown
@@ -150,7 +89,7 @@ async function runWithTimeout (milliseconds: number, context: Abortable, run: ()
     let timer = setTimeout(() => {
       const error = new TimeoutError(milliseconds, progress.hasEffect)
       progress.error = error
-      context.abort(error)
+      operation.context.abort?.(error)
       if (progress.hasEffect) timer = setTimeout(reject, gracePeriod, error)
       else reject(error)
     }, milliseconds)
@@ -158,45 +97,13 @@ async function runWithTimeout (milliseconds: number, context: Abortable, run: ()
   })
 }
 
-/** The same storage, in which no write and no commit begins after the time is over. */
-function refuseLateWrites<Item> (storage: Storage<Item>): Storage<Item> {
-  const limited = wrapStorage<Item, Item>(storage, (inner) => {
-    // Within a transaction, only its commit has an effect.
-    const write = inner === storage ? beginWrite : beginStatement
-    return {
-      list: (query, context) => inner.list(query, context),
-      find: (id, context) => inner.find(id, context),
-      insert: (draft, context) => write(context, () => inner.insert(draft, context)),
-      replace: (id, item, expected, context) => write(context, () => inner.replace(id, item, expected, context)),
-      remove: (id, expected, context) => write(context, () => inner.remove(id, expected, context))
-    }
-  })
-  const { transaction } = limited
+/** The signal of a call from code belongs to the app, so the call gets one that can be aborted as well. */
+function toAbortable (context: AbortableContext): AbortableContext {
+  if (context.abort !== undefined) return context
+  const controller = new AbortController()
   return {
-    ...limited,
-    ...transaction && {
-      transaction: (work, context) => beginTransaction(context, work, (tracked) => transaction(tracked, context))
-    }
+    ...context,
+    signal: AbortSignal.any([context.signal, controller.signal]),
+    abort: (reason) => controller.abort(reason)
   }
-}
-
-type SignalContext = Pick<Context, 'signal'>
-
-async function beginWrite<Outcome> ({ signal }: SignalContext, write: () => Promise<Outcome>): Promise<Outcome> {
-  const progress = progresses.get(signal)
-  return progress === undefined ? write() : progress.write(write)
-}
-
-async function beginStatement<Outcome> ({ signal }: SignalContext, write: () => Promise<Outcome>): Promise<Outcome> {
-  progresses.get(signal)?.check()
-  return write()
-}
-
-async function beginTransaction<Item, Result> (
-  { signal }: SignalContext,
-  work: Work<Item, Result>,
-  run: (work: Work<Item, Result>) => Promise<Result>
-): Promise<Result> {
-  const progress = progresses.get(signal)
-  return progress === undefined ? run(work) : progress.transaction(work, run)
 }

@@ -1,5 +1,5 @@
 import type { Lists } from './lists.ts'
-import type { Filter, Order, Query } from '../storage/contract.ts'
+import type { Filter, Order, Position, Query } from '../storage/contract.ts'
 import { parseWords } from '../storage/search-words.ts'
 
 /** What a client requests of a list, in a query string or in the content of a QUERY. */
@@ -10,6 +10,8 @@ export interface ListQuery {
   readonly fields?: readonly string[]
   readonly limit?: number
   readonly cursor?: string
+  /** Where the page begins. Only calls from code state it. */
+  readonly after?: Position
   /** How many items to skip. Only dialects support it. */
   readonly offset?: number
   readonly count?: boolean
@@ -60,7 +62,7 @@ export function toStorageQuery (lists: Lists, listQuery: ListQuery): Query {
     filter,
     search: search === undefined ? undefined : { words: parseWords(search), properties: lists.search },
     order,
-    after: undefined,
+    after: listQuery.after,
     before: undefined,
     limit,
     properties: fields && getNeededProperties(lists, [...fields, ...needs], order),

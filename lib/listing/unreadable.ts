@@ -1,11 +1,15 @@
-import type { Call } from '../request/request.ts'
+import type { FastifyBaseLogger } from 'fastify'
 import type { Page } from '../storage/contract.ts'
 
 /** More would flood the log; `count` states how many there are. */
 const maxLogged = 20
 
 /** Logs the rows that a list leaves out because they cannot be read, in one line. */
-export function logUnreadable (collection: string, { unreadable }: Page<object>, { log }: Pick<Call, 'log'>): void {
+export function logUnreadable (
+  collection: string,
+  { unreadable }: Page<object>,
+  { log }: { readonly log: Pick<FastifyBaseLogger, 'error'> }
+): void {
   if (unreadable === undefined || unreadable.length === 0) return
   const rows = unreadable.slice(0, maxLogged)
   log.error(

@@ -3,7 +3,7 @@ import { Malformed } from '../formats/format.ts'
 import type { Format } from '../formats/format.ts'
 import { parseMediaType } from '../http/content-type.ts'
 import { Problem, problem } from '../http/problems.ts'
-import type { Call, ParsedContent } from './request.ts'
+import type { ParsedContent, Request } from './request.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
 /** Returns the media types that POST and PUT accept. */
@@ -12,16 +12,14 @@ export function getRepresentationTypes (collection: Collection): readonly string
 }
 
 /** Parses the representation that the client sent, in the format of Content-Type: RFC 9110, section 8.3. */
-export function readContent (collection: Collection, request: Call): ParsedContent | Problem {
-  if (request.parsed !== undefined) return request.parsed
+export function readContent (collection: Collection, request: Request): ParsedContent | Problem {
   const parse = findParser(collection, parseMediaType(request.fields['content-type']))
   const content = parseContent(request, parse, collection.schema)
   return content instanceof Problem ? content : request.view.type.checkHidden(content.value) ?? content
 }
 
 /** Parses the input of a custom action. A request without content is one with an empty object. */
-export function readInput (collection: Collection, request: Call, schema: JsonSchema): ParsedContent | Problem {
-  if (request.parsed !== undefined) return request.parsed
+export function readInput (collection: Collection, request: Request, schema: JsonSchema): ParsedContent | Problem {
   if (request.content === undefined || request.content.length === 0) return { value: {} }
   return parseContent(request, findParser(collection, parseMediaType(request.fields['content-type'])), schema)
 }
@@ -36,7 +34,7 @@ function findParser ({ formats }: Collection, type: string | undefined): Parse |
 }
 
 export function parseContent (
-  request: Call,
+  request: Pick<Request, 'content'>,
   parse: Parse | undefined,
   schema: JsonSchema
 ): ParsedContent | Problem {

@@ -1,27 +1,20 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
+import type { Scope } from '../access/scope.ts'
 import type { Presentation } from '../response/presentation.ts'
-import type { Response } from '../response/response.ts'
-import type { OpenTransaction } from '../engine/transaction.ts'
 import type { View } from '../engine/view.ts'
 import type { Format } from '../formats/format.ts'
 import type { Preferences } from '../http/prefer.ts'
-import type { Problem } from '../http/problems.ts'
-import type { Context, Filter, Id, Storage } from '../storage/contract.ts'
+import type { Context, Filter, Id } from '../storage/contract.ts'
 
 /** Parsed content, which may be any value. The object distinguishes it from a problem. */
 export interface ParsedContent {
   readonly value: unknown
 }
 
-interface RequestScope {
-  readonly filter: Filter
-  readonly values: Readonly<Record<string, unknown>>
-}
-
-/** A call of an action, by an HTTP request or from code. */
-export interface Call {
+/** An HTTP request, as the door sees it. */
+export interface Request {
   /** The path of the collection or the item, as the client sent it. */
   readonly path: string
   /** The name of the custom action, which follows the path in the URI; undefined for the six others. */
@@ -40,39 +33,27 @@ export interface Call {
   /** What the caller sees. */
   readonly view: View
   readonly presentation: Presentation
-  /** That of the collection, or the same within the transaction that the call has joined. */
-  readonly storage: Storage<object>
   /** Whether a write needs a precondition. */
   readonly requiresMatch: boolean
   readonly preferences: Preferences
-  readonly context: AbortableContext
-  /** Set if a feature has already parsed the content. */
-  readonly parsed?: ParsedContent | Problem
-  /** Set by features. Called once, in the transaction of the write, with the response. A problem rolls it back. */
-  readonly beforeCommit?: (storage: Storage<object>, response: Response) => Promise<Problem | undefined>
+  readonly context: RequestContext
   /** What `access.authenticate` returned. */
   readonly caller: Caller | undefined
   /** The rows of the caller, and the values that are set on new ones. The context already has the filter. */
-  readonly scope: RequestScope | undefined
-  /** The transaction that a call from code has joined. */
-  readonly transaction?: OpenTransaction
+  readonly scope: Scope | undefined
+  /** The rows of the parent collection that the caller can read. */
+  readonly parentScope: Filter | undefined
   readonly log: FastifyBaseLogger
-  /** The request of Fastify, for hooks; undefined if the call comes from code. */
-  readonly original: FastifyRequest | undefined
-}
-
-/** A call by an HTTP request, as actions see it. */
-export interface Request extends Call {
   readonly original: FastifyRequest
 }
 
 /** Returns the whole path of the URI, with the name of a custom action. */
-export function getTargetPath ({ customAction }: Call, path: string): string {
+export function getTargetPath ({ customAction }: Pick<Request, 'customAction'>, path: string): string {
   return customAction === undefined ? path : `${path}/${customAction}`
 }
 
 /** Returns the path of the collection from a request for an item. */
-export function getCollectionPath ({ path }: Request): string {
+export function getCollectionPath ({ path }: Pick<Request, 'path'>): string {
   // A loop because it runs for every request for an item.
   let end = path.length - 1
   while (end > 0 && path.charCodeAt(end) !== slash) end--
@@ -105,17 +86,11 @@ function isNormal (path: string): boolean {
   return before !== slash
 }
 
-/** The context of a request for storages, which features can abort. */
-export interface AbortableContext extends Context {
-  /** Aborts the work of storages: no client waits for the response any more. */
-  abort (reason: Error): void
-}
-
 /** The signal of work that no client can abort. */
 export const neverAborted: AbortSignal = new AbortController().signal
 
 /** The context of an HTTP request. The signal needs a listener, so it is created when a storage reads it. */
-export class RequestContext implements AbortableContext {
+export class RequestContext implements Context {
   readonly scope: Filter | undefined
   readonly #response: ServerResponse
   #controller: AbortController | undefined

@@ -447,7 +447,9 @@ test('hooks get the name of the custom action', async (t) => {
     {
       name: 'watch',
       setup (host) {
-        host.addHook('onWrite', async ({ action, request }) => { see('onWrite')({ ...request, action }) })
+        host.addHook('onWrite', async ({ action, operation: { customAction } }) => {
+          see('onWrite')({ action, customAction })
+        })
       }
     }
   )

@@ -255,16 +255,16 @@ test('a feature can add headers, a query parameter, a storage wrapper and a Fast
         ofText: (text) => text,
         read: (_collection, value) => (value === 'fast' ? { limit: 1 } : 'fast')
       })
-      host.wrapStorage('rows', (storage) => ({
+      host.wrapRows((storage) => ({
         ...storage,
         find (id, context) {
           calls.push('find')
           return storage.find(id, context)
         }
       }))
-      host.wrapAction('transform', (next, { name }) => async (collection, request) => {
+      host.wrap('authorized', (next, { name }) => async (collection, operation) => {
         calls.push(name)
-        return next(collection, request)
+        return next(collection, operation)
       })
     }
   }

@@ -1,11 +1,11 @@
-import type { ItemContent } from '../../engine/build.ts'
+import type { ReadContent } from '../../engine/operation.ts'
 import { toPointer } from '../../http/json-pointer.ts'
 import { isObject } from '../../http/json-value.ts'
-import type { Problem } from '../../http/problems.ts'
+import { Problem } from '../../http/problems.ts'
 import { describeHeaders } from '../../openapi/headers.ts'
 import type { ResponseHeader } from '../../openapi/headers.ts'
 import type { Dialect } from '../../listing/query-parameter.ts'
-import type { ContentWrite, Feature, ListedPage } from '../feature.ts'
+import type { Feature, ListedPage } from '../feature.ts'
 
 /** How an admin client differs from other clients. */
 export interface AdminClient {
@@ -45,7 +45,9 @@ export function createAdminFeature (client: AdminClient): Feature<object> {
       host.addDialect(dialect)
       host.addHook('onProblem', problemProperties)
       if (listHeaders !== undefined) host.addHook('onPage', listHeaders)
-      if (sendsParts) host.addHook('onContent', completeContent)
+      if (sendsParts) {
+        host.wrap('content', (next, { name }) => name === 'replace' ? withStoredProperties(next) : next)
+      }
       if (readsRemoved) host.returnRemovedItem()
       host.describe((operation, action, { components }) => {
         const response = action.name === 'list' ? operation.responses[200] : undefined
@@ -60,14 +62,20 @@ export function createAdminFeature (client: AdminClient): Feature<object> {
  * Completes the content of a PUT with the properties of the stored item. A null that the schema does not allow removes
  * the property: it is what an empty input sends.
  */
-function completeContent ({ value: content, base }: ItemContent, { kind, before, type }: ContentWrite): ItemContent {
-  if (kind !== 'replace' || !isObject(content)) return { value: content, base }
-  const item: Record<string, unknown> = { ...before, ...content }
-  const nulls = Object.keys(content).filter((name) => content[name] === null && type.properties.named.has(name))
-  if (nulls.length === 0) return { value: item, base }
-  const failures = type.findFailures(item) ?? []
-  for (const name of nulls) {
-    if (failures.some((failure) => failure.pointer === toPointer([name]))) delete item[name]
+function withStoredProperties (next: ReadContent): ReadContent {
+  return async (collection, operation, before) => {
+    const content = await next(collection, operation, before)
+    // Another admin client may have done it.
+    if (content instanceof Problem || content.isComplete === true) return content
+    if (before === undefined || !isObject(content.value)) return content
+    const { value: sent } = content
+    const { type } = operation.view
+    const item: Record<string, unknown> = { ...before.item, ...sent }
+    const nulls = Object.keys(sent).filter((name) => sent[name] === null && type.properties.named.has(name))
+    const failures = nulls.length === 0 ? [] : type.findFailures(item) ?? []
+    for (const name of nulls) {
+      if (failures.some((failure) => failure.pointer === toPointer([name]))) delete item[name]
+    }
+    return { ...content, value: item, isComplete: true }
   }
-  return { value: item, base }
 }

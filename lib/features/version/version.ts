@@ -5,9 +5,9 @@ import { BadOption } from '../../errors.ts'
 import { HookError } from '../../failure.ts'
 import { Problem } from '../../http/problems.ts'
 import { buildItem, getImposedValues } from '../../engine/build.ts'
+import type { ItemOperation } from '../../engine/build.ts'
 import { getView } from '../../engine/view.ts'
 import type { Change, CommittedChange, HookOptions, Options, PendingWrite, StoredWrite } from '../../options.ts'
-import type { Call } from '../../request/request.ts'
 import { normalizeDates, findDateTimes } from '../../schema/date-times.ts'
 import type { ItemOf, PropertyOf, ObjectSchema } from '../../schema/static.ts'
 import type { Entry, Id, JsonSchema } from '../../storage/contract.ts'
@@ -98,12 +98,14 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     const values = getReadOnlyValues(item)
     const content = { ...omitUndefined(accepted), ...values }
     // The current version builds items of its own type.
-    return await buildItem(current, toCall(current, origin, values), { kind: 'create', content, id }) as Item | Problem
+    const operation = toOperation(current, origin, values)
+    return await buildItem(current, operation, { kind: 'create', content, id }) as Item | Problem
   }
 
   async function replaceItem (before: Entry<Item>, accepted: object, origin: Origin): Promise<Item | Problem> {
     const content = omitUndefined({ ...before.item, ...accepted })
-    return await buildItem(current, toCall(current, origin), { kind: 'replace', content, before }) as Item | Problem
+    const operation = toOperation(current, origin)
+    return await buildItem(current, operation, { kind: 'replace', content, before }) as Item | Problem
   }
 
   /** Of the values that the scope and the URI set, those of properties that are readOnly in the current version. */
@@ -168,14 +170,14 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
 
 type Origin = Pick<Change<object>, 'customAction' | 'caller' | 'request'>
 
-/** The parts of a request that are needed to build an item. The filter of the scope is checked on the older item. */
-function toCall (
+/** The filter of the scope is checked on the older item. */
+function toOperation (
   current: Collection,
   { customAction, caller, request }: Origin,
   values: Record<string, unknown> = {}
-): Call {
+): ItemOperation {
   const scope = { filter: { all: [] }, values }
-  return { original: request, customAction, caller, fixed: undefined, scope, view: getView(current) } as unknown as Call
+  return { request, customAction, caller, fixed: undefined, scope, view: getView(current) }
 }
 
 function omitUndefined (content: object): object {

@@ -1,0 +1,150 @@
+import { isAllowed } from '../access/authorize.ts'
+import type { Action } from '../action.ts'
+import type { Collection } from '../collection.ts'
+import { getSteps } from '../engine/engine.ts'
+import type { Exchange, Operation, Outcome, Steps } from '../engine/operation.ts'
+import { applyPatch } from '../engine/patch.ts'
+import { checkPreconditions, dependsOnItem } from '../engine/preconditions.ts'
+import type { ActionInfo } from '../features/feature.ts'
+import { parseIJson } from '../formats/i-json.ts'
+import { Problem } from '../http/problems.ts'
+import { mergeQueries } from '../listing/list-query.ts'
+import type { ListQuery } from '../listing/list-query.ts'
+import { parseQueryContent } from '../listing/query-content.ts'
+import { parseItemQuery, parseListQuery } from '../listing/query-string.ts'
+import { parseContent, readContent, readInput } from '../request/content.ts'
+import type { ParsedContent, Request } from '../request/request.ts'
+import type { Response } from '../response/response.ts'
+import { withPage } from './html-page.ts'
+import { renderRead, renderWrite, returnsRemoved } from './render.ts'
+import { withTrace } from './trace-action.ts'
+
+// The door for HTTP: a request becomes an operation, and its outcome a response.
+
+/** How requests become operations of an action. */
+export interface HttpAction extends ActionInfo {
+  /** Whether the method is QUERY, whose content is the query. */
+  readonly isQuery: boolean
+}
+
+/** Creates the function that handles the requests of an action. */
+export function createAction (collection: Collection, action: HttpAction): Action {
+  const steps = getSteps(collection, action, { door: 'http', isJoined: false })
+  const handle: Action = async (collection, request) => {
+    const exchange = new HttpExchange(collection, request)
+    const operation = new HttpOperation(collection, { action, steps, exchange })
+    const outcome = await steps.run(collection, operation)
+    if (outcome instanceof Problem) return outcome
+    return isRead(outcome, action) ? renderRead(collection, request, outcome) : exchange.render(outcome)
+  }
+  // A custom action is a POST, even if it only reads.
+  const safe = action.safe && action.custom === undefined
+  return withTrace(action.name, withPage(collection, { action: handle, at: action.at, safe }))
+}
+
+function isRead (outcome: Outcome, { safe }: HttpAction): outcome is Parameters<typeof renderRead>[2] {
+  return outcome.kind === 'page' || (outcome.kind === 'entry' && safe)
+}
+
+class HttpExchange implements Exchange {
+  readonly request: Request
+  readonly #collection: Collection
+  #last: { readonly outcome: Outcome, readonly response: Response } | undefined
+
+  constructor (collection: Collection, request: Request) {
+    this.request = request
+    this.#collection = collection
+  }
+
+  /** A receipt is rendered before the commit. The same response is sent after it. */
+  readonly render = (outcome: Outcome): Response => {
+    if (this.#last?.outcome !== outcome) {
+      this.#last = { outcome, response: renderWrite(this.#collection, this.request, outcome) }
+    }
+    return this.#last.response
+  }
+}
+
+interface OperationParts {
+  readonly action: HttpAction
+  readonly steps: Steps
+  readonly exchange: Exchange
+}
+
+/** A request, as the engine sees it. Layers may change copies that inherit from it, so it has no private members. */
+class HttpOperation implements Operation {
+  readonly door = 'http'
+  readonly isApp = false
+  readonly action: HttpAction
+  readonly steps: Steps
+  readonly exchange: Exchange
+  readonly collection: Collection
+  readonly customAction: Operation['customAction']
+  readonly segment: string
+  readonly id: Operation['id']
+  readonly fixed: Operation['fixed']
+  readonly view: Operation['view']
+  readonly caller: Operation['caller']
+  readonly scope: Operation['scope']
+  readonly parentScope: Operation['parentScope']
+  readonly storage: Operation['storage']
+  readonly context: Operation['context']
+  readonly log: Operation['log']
+  readonly request: Operation['request']
+  readonly check: Operation['check']
+  readonly returnsRemoved: boolean
+
+  constructor (collection: Collection, { action, steps, exchange }: OperationParts) {
+    const { request } = exchange
+    this.action = action
+    this.steps = steps
+    this.exchange = exchange
+    this.collection = collection
+    this.customAction = request.customAction
+    this.segment = request.segment
+    this.id = action.at === 'item' ? collection.id.read(request.segment) : undefined
+    this.fixed = request.fixed
+    this.view = request.view
+    this.caller = request.caller
+    this.scope = request.scope
+    this.parentScope = request.parentScope
+    this.storage = collection.storage
+    this.context = request.context
+    this.log = request.log
+    this.request = request.original
+    const isRead = action.safe && action.custom === undefined
+    this.check = !isRead && dependsOnItem(request)
+      ? (entry) => checkPreconditions(collection, request, entry)
+      : undefined
+    this.returnsRemoved = action.name === 'remove' && returnsRemoved(collection, request)
+  }
+
+  query (): ListQuery | Problem {
+    const { request } = this.exchange
+    const { lists } = this.view
+    if (this.action.at === 'item') return parseItemQuery(lists, request)
+    const inString = parseListQuery(lists, request)
+    if (!this.action.isQuery || inString instanceof Problem) return inString
+    const content = parseContent(request, parseIJson, this.collection.schema)
+    if (content instanceof Problem) return content
+    const inContent = parseQueryContent(lists, content.value)
+    return inContent instanceof Problem ? inContent : mergeQueries(inString, inContent)
+  }
+
+  content (): ParsedContent | Problem {
+    const { custom } = this.action
+    const { request } = this.exchange
+    return custom === undefined
+      ? readContent(this.collection, request)
+      : readInput(this.collection, request, custom.input)
+  }
+
+  patch (item: object): ParsedContent | Problem {
+    return applyPatch(this.exchange.request, item)
+  }
+
+  async canCreate (): Promise<boolean> {
+    const { collection } = this
+    return collection.access === undefined || isAllowed(collection, 'create', this.exchange.request.original)
+  }
+}

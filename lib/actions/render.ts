@@ -1,0 +1,159 @@
+import type { Result } from '../action.ts'
+import type { Collection } from '../collection.ts'
+import type { EntryOutcome, Moved, Outcome, PageOutcome } from '../engine/operation.ts'
+import { isNotModified } from '../engine/preconditions.ts'
+import { formatLocation } from '../http/location.ts'
+import { isConditional } from '../http/preconditions.ts'
+import { Problem } from '../http/problems.ts'
+import { buildEquivalentGet } from '../listing/equivalent-get.ts'
+import { getCollectionPath, getTargetPath } from '../request/request.ts'
+import type { Request } from '../request/request.ts'
+import { buildItemPath } from '../response/links.ts'
+import {
+  buildEntryHeaders,
+  buildSelectionHeaders,
+  getRepresentationDate,
+  represent,
+  representList,
+  representSelection
+} from '../response/representation.ts'
+import { moved, noContent, notModified, ok } from '../response/response.ts'
+import type { Response } from '../response/response.ts'
+import { markPersonal } from '../response/selection.ts'
+import type { Selection } from '../response/selection.ts'
+import { renderWritten, respondToCreate, respondToUpdate, respondToWrite } from '../response/write-response.ts'
+import type { Entry } from '../storage/contract.ts'
+import { buildPage } from './page.ts'
+import { buildSelection } from './select.ts'
+
+// Outcomes of the engine as responses.
+
+/** Renders what a GET, HEAD or QUERY leads to. */
+export async function renderRead (
+  collection: Collection,
+  request: Request,
+  outcome: EntryOutcome | PageOutcome
+): Promise<Result> {
+  const result = outcome.kind === 'page'
+    ? await renderPage(collection, request, outcome)
+    : await renderEntry(collection, request, outcome)
+  if (outcome.isPrivate !== true || result instanceof Problem) return result
+  return { ...result, fields: { ...result.fields, 'cache-control': 'no-store' } }
+}
+
+async function renderEntry (collection: Collection, request: Request, outcome: EntryOutcome): Promise<Result> {
+  const { entry, listQuery = {} } = outcome
+  const isSelected = listQuery.fields !== undefined || listQuery.features !== undefined
+  const selection = isSelected ? await buildSelection(collection, [entry], { listQuery, request }) : undefined
+  return respondWithEntry(request, entry, selection)
+}
+
+/** The item, or 304 if the client has it already. */
+function respondWithEntry (request: Request, entry: Entry<object>, selection: Selection | undefined): Result {
+  const { format, fields, presentation } = request
+  const wanted = { format, path: getCollectionPath(request) }
+  if (isConditional(fields)) {
+    const headers = selection === undefined
+      ? buildEntryHeaders(presentation, entry, wanted)
+      : buildSelectionHeaders(presentation, entry, { ...wanted, selection })
+    const hasAdditions = selection !== undefined && selection.additions.length > 0
+    const modified = hasAdditions ? undefined : getRepresentationDate(presentation, entry)
+    const isKnown = isNotModified(request, { tag: headers.etag!, modified })
+    if (isKnown instanceof Problem) return isKnown
+    if (isKnown) return markPersonal(selection, notModified(headers))
+  }
+  const representation = selection === undefined
+    ? represent(presentation, entry, wanted)
+    : representSelection(presentation, entry, { ...wanted, selection })
+  return markPersonal(selection, ok(representation.content, representation.fields))
+}
+
+/** RFC 10008: a QUERY has the links of the equivalent GET, so that clients can follow them with either method. */
+async function renderPage (collection: Collection, request: Request, outcome: PageOutcome): Promise<Result> {
+  if (request.original.method !== 'QUERY') return buildPage(collection, request, outcome)
+  const search = buildEquivalentGet(request.view.lists, outcome.listQuery)
+  if (search === undefined) return buildPage(collection, request, outcome)
+  const result = await buildPage(collection, { ...request, search }, outcome)
+  if (result instanceof Problem) return result
+  const location = search === '' ? request.path : `${request.path}?${search}`
+  return { ...result, fields: { ...result.fields, 'content-location': location } }
+}
+
+/** Renders what any other operation leads to. */
+export function renderWrite (collection: Collection, request: Request, outcome: Outcome): Response {
+  switch (outcome.kind) {
+    case 'entry': return renderWrittenEntry(collection, request, outcome)
+    case 'output': return renderOutput(collection, request, outcome)
+    case 'removed': return renderRemoved(collection, request, outcome.entry)
+    case 'many': return renderMany(collection, request, outcome.entries)
+    case 'moved': return renderMoved(request, outcome)
+    case 'replayed': return outcome.response
+    case 'page': throw new TypeError('A page is not the outcome of a write.')
+  }
+}
+
+function renderWrittenEntry (collection: Collection, request: Request, { entry, created }: EntryOutcome): Response {
+  const { method } = request.original
+  if (method === 'POST') return respondToCreate(collection, request, entry)
+  if (method === 'PATCH') return respondToUpdate(collection, request, entry)
+  const path = getCollectionPath(request)
+  return respondToWrite(collection, request, {
+    entry,
+    status: created ? 201 : 200,
+    path: { collection: path, item: created ? buildItemPath(path, entry.id) : request.path },
+    sent: collection.etag.onPut === 'always' ? undefined : request.content
+  })
+}
+
+/** What a custom action responds with: its output, or the item. Without either, the response has no content. */
+function renderOutput (
+  collection: Collection,
+  request: Request,
+  { output, entry }: Extract<Outcome, { kind: 'output' }>
+): Response {
+  if (output === undefined) return entry === undefined ? noContent() : respondToUpdate(collection, request, entry)
+  const { format, path } = request
+  const action = collection.attached.actions.get(request.customAction!)!
+  const content = renderWritten(collection, request, () => {
+    return format.item(action.showOutput(output), { up: { href: path } }, action.output!)
+  })
+  return content === undefined ? noContent() : ok(content, { 'content-type': format.mediaType })
+}
+
+/** Whether a DELETE responds with the removed item. */
+export function returnsRemoved ({ attached }: Collection, { preferences: { return: preferred } }: Request): boolean {
+  return preferred === undefined ? attached.returnsRemoved : preferred === 'representation'
+}
+
+function renderRemoved (collection: Collection, request: Request, removed: Entry<object> | undefined): Response {
+  if (removed === undefined || !returnsRemoved(collection, request)) return noContent()
+  const { format, presentation, preferences: { return: preferred } } = request
+  const content = renderWritten(collection, request, () => {
+    return represent(presentation, removed, { format, path: getCollectionPath(request) }).content
+  })
+  if (content === undefined) return noContent()
+  return ok(content, { 'content-type': format.mediaType }, preferred && { return: 'representation' })
+}
+
+function renderMany (collection: Collection, request: Request, entries: ReadonlyArray<Entry<object>>): Response {
+  const { format, path, preferences, presentation } = request
+  if (preferences.return === 'minimal') {
+    return { status: 201, fields: {}, content: undefined, applied: { return: 'minimal' } }
+  }
+  const links = () => ({ self: { href: path } })
+  const content = renderWritten(collection, request, () => {
+    return representList(presentation, entries, { format, path, links, selection: undefined })
+  })
+  if (content === undefined) return { status: 201, fields: {}, content }
+  return {
+    status: 201,
+    fields: { 'content-type': format.mediaType },
+    content,
+    ...preferences.return && { applied: { return: 'representation' } }
+  }
+}
+
+function renderMoved (request: Request, { to, status }: Moved): Response {
+  const uri = typeof to === 'object' ? to.href : buildItemPath(getCollectionPath(request), to)
+  return moved(formatLocation(getTargetPath(request, uri), request.search), status)
+}

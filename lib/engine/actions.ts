@@ -1,0 +1,206 @@
+import type { Collection } from '../collection.ts'
+import { toPointer } from '../http/json-pointer.ts'
+import { Problem, problem } from '../http/problems.ts'
+import { findEntries } from '../listing/entries.ts'
+import { logUnreadable } from '../listing/unreadable.ts'
+import { isRefusal, refusalToProblem } from '../response/refusal.ts'
+import { maxFailures } from '../schema/failures.ts'
+import type { Failure } from '../schema/failures.ts'
+import type { Entry } from '../storage/contract.ts'
+import { buildItem } from './build.ts'
+import type { ChangeRefusal, Content, Find, ItemChange, Operation, Outcome, ReadContent, Run } from './operation.ts'
+import {
+  explainMissing,
+  isFinal,
+  needsTransaction,
+  notifyChanges,
+  storeChanges,
+  writeChanges,
+  writeItem
+} from './write.ts'
+import type { Decision } from './write.ts'
+
+// The six actions. Each returns an outcome, which the door renders, or a problem.
+
+export const read: Run = async (collection, operation) => {
+  const { id, storage, context, transaction } = operation
+  const listQuery = operation.query()
+  if (listQuery instanceof Problem) return listQuery
+  const found = await operation.steps.find(collection, operation, { id, storage, context })
+  if (isFinal(found)) return found
+  if (found === undefined) return problem('not-found')
+  transaction?.deleteListed(collection, found.id)
+  return { kind: 'entry', entry: found, created: false, listQuery }
+}
+
+export const list: Run = async (collection, operation) => {
+  const { view: { lists }, storage, context, transaction } = operation
+  const listQuery = operation.query()
+  if (listQuery instanceof Problem) return listQuery
+  const found = await findEntries(lists, listQuery, { storage, context })
+  if (found instanceof Problem) return found
+  const { page, query } = found
+  logUnreadable(collection.name, page, operation)
+  transaction?.addListed(collection, page.entries)
+  return { kind: 'page', page, query, listQuery }
+}
+
+/** Replaces an item, or creates it if the definition and the caller's rights allow that. */
+export const replace: Run = async (collection, operation) => {
+  const canCreate = collection.put.create && operation.id !== undefined && await operation.canCreate()
+  return writeItem(collection, operation, 'before', async (before) => {
+    if (before === undefined && !canCreate) return problem('not-found')
+    // Before the content is read: RFC 9110, section 13.2.1.
+    return operation.check?.(before) ?? decideFromContent(collection, operation, 'replace', before)
+  })
+}
+
+export const update: Run = (collection, operation) => {
+  return writeItem(collection, operation, 'before', async (before) => {
+    if (before === undefined) return problem('not-found')
+    return operation.check?.(before) ?? decideFromContent(collection, operation, 'update', before)
+  })
+}
+
+async function decideFromContent (
+  collection: Collection,
+  operation: Operation,
+  kind: 'replace' | 'update',
+  before: Entry<object> | undefined
+): Promise<Decision | Problem> {
+  const content = await operation.steps.content(collection, operation, before)
+  if (content instanceof Problem) return content
+  const { value, base } = content
+  const { id } = operation
+  const item = await buildItem(collection, operation, {
+    kind: before === undefined ? 'create' : kind,
+    content: value,
+    before,
+    base,
+    id: before?.id ?? id
+  })
+  return item instanceof Problem ? item : { item }
+}
+
+export const remove: Run = async (collection, operation) => {
+  const { id, storage, context, check, returnsRemoved, steps, transaction, progress } = operation
+  const needsItem = check !== undefined ||
+    returnsRemoved ||
+    collection.hooks.afterCommit !== undefined ||
+    steps.write !== innermost.write ||
+    needsTransaction(collection, operation) ||
+    (id !== undefined && transaction?.hasListed(collection, id) === true)
+  if (needsItem) {
+    return writeItem(collection, operation, 'before', async (before) => {
+      if (before === undefined) return problem('not-found')
+      return check?.(before) ?? { remove: true }
+    })
+  }
+  // One statement. Only if there is no such item, the layers of features say why.
+  if (id !== undefined) {
+    const removeItem = () => storage.remove(id, undefined, context)
+    const refusal = await (progress === undefined ? removeItem() : progress.write(removeItem))
+    if (refusal === undefined) return { kind: 'removed', entry: undefined }
+    if (refusal.refused !== 'not-found') return refusalToProblem(refusal)
+  }
+  return explainMissing(collection, operation)
+}
+
+/** Creates one item, or those of an array that a feature has accepted: all of them or none. */
+export const create: Run = async (collection, operation) => {
+  const content = await operation.steps.content(collection, operation, undefined)
+  if (content instanceof Problem) return content
+  if (content.isMany === true) return createMany(collection, operation, content)
+  const item = await buildItem(collection, operation, { kind: 'create', content: content.value, id: operation.id })
+  if (item instanceof Problem) return item
+  return createItems(collection, operation, [item], {
+    toOutcome: ([entry]) => ({ kind: 'entry', entry: entry!, created: true }),
+    toProblem: refusalToProblem
+  })
+}
+
+/** 422 reports the failures of all items, each with its index. It ends after as many as a problem lists. */
+async function createMany (collection: Collection, operation: Operation, content: Content): Promise<Outcome | Problem> {
+  const items: object[] = []
+  const failures: Failure[] = []
+  for (const [index, value] of (content.value as readonly unknown[]).entries()) {
+    const item = await buildItem(collection, operation, { kind: 'create', content: value })
+    if (!(item instanceof Problem)) items.push(item)
+    else if (item.name === 'validation-failed') failures.push(...getFailures(item, index))
+    else return item
+    if (failures.length >= maxFailures) break
+  }
+  if (failures.length > 0) {
+    const errors = failures.slice(0, maxFailures)
+    return problem('validation-failed', { detail: 'No item was created.', members: { errors } })
+  }
+  return createItems(collection, operation, items, {
+    toOutcome: (entries) => ({ kind: 'many', entries: entries as ReadonlyArray<Entry<object>> }),
+    toProblem: toManyProblem
+  })
+}
+
+interface CreateOptions {
+  toOutcome (entries: ReadonlyArray<Entry<object> | undefined>): Outcome
+  toProblem (refusal: ChangeRefusal): Problem
+}
+
+async function createItems (
+  collection: Collection,
+  operation: Operation,
+  items: readonly object[],
+  { toOutcome, toProblem }: CreateOptions
+): Promise<Outcome | Problem> {
+  const changes = items.map((item): ItemChange => ({ action: 'create', before: undefined, item }))
+  let stored: ReadonlyArray<Entry<object> | undefined> = []
+  const outcome = await storeChanges(collection, operation, {
+    changes,
+    toOutcome: (entries) => {
+      stored = entries
+      return toOutcome(entries)
+    }
+  })
+  if (outcome instanceof Problem) return outcome
+  if (isRefusal(outcome)) return toProblem(outcome)
+  if (collection.hooks.afterCommit !== undefined) {
+    await notifyChanges(collection, operation, changes.map((change, index) => ({ ...change, after: stored[index] })))
+  }
+  return outcome
+}
+
+/** If the storage refused the commit, it does not say for which item. */
+function toManyProblem (refusal: ChangeRefusal): Problem {
+  const refused = refusalToProblem(refusal)
+  const { status, name, detail } = refused
+  const { index } = refusal
+  if (index !== undefined) {
+    return new Problem(status, name, {
+      detail: `Item ${index}: ${detail} No item was created.`,
+      members: { errors: getFailures(refused, index) }
+    })
+  }
+  const details = { detail: `${detail} No item was created.` }
+  if (refusal.refused !== 'not-unique') return new Problem(status, name, details)
+  const errors = [{ pointer: '', message: `${refusal.properties.join(' and ')} must be unique` }]
+  return new Problem(status, name, { ...details, members: { errors } })
+}
+
+/** The failures of one item, with its index in their pointers. */
+function getFailures ({ members }: Problem, index: number): Failure[] {
+  const failures = (members?.errors ?? []) as Failure[]
+  return failures.map((failure) => ({ ...failure, pointer: toPointer([String(index)]) + failure.pointer }))
+}
+
+const findEntry: Find = async (_collection, _operation, { id, storage, context, isMissing }) => {
+  return id === undefined || isMissing === true ? undefined : storage.find(id, context)
+}
+
+/** The representation, or the stored item after the patch. */
+const readContent: ReadContent = async (_collection, operation, before) => {
+  const isPatch = operation.action.name === 'update' && before !== undefined
+  const content = isPatch ? operation.patch(before.item) : operation.content()
+  return content instanceof Problem ? content : { value: content.value, base: before?.item }
+}
+
+/** What the layers of features are composed around. */
+export const innermost = { find: findEntry, content: readContent, write: writeChanges }

@@ -1,0 +1,123 @@
+import type { ActionInfo } from '../features/feature.ts'
+import type { Door, Position, Positions, Run, Steps } from './operation.ts'
+
+/** What a feature puts around a position. */
+export interface Layer<At extends Position = Position> extends LayerOptions {
+  readonly feature: string
+  readonly position: At
+  /** Returns `next` to leave an action unchanged. */
+  readonly wrap: (next: Positions[At], action: ActionInfo) => Positions[At]
+}
+
+/** Where a layer applies. */
+export interface LayerOptions {
+  /**
+   * The doors that the layer is for.
+   *
+   * @default all
+   * @example
+   * host.wrap('operation', wrap, { doors: ['http'] })
+   */
+  readonly doors?: readonly Door[]
+  /**
+   * Whether the layer is left out of operations that join a transaction.
+   *
+   * @default false
+   * @example
+   * host.wrap('operation', wrap, { outermost: true })
+   */
+  readonly outermost?: boolean
+  /**
+   * The features whose layers at the same position this one surrounds. Other layers are in the order of their names.
+   *
+   * @default []
+   * @example
+   * host.wrap('find', wrap, { outside: ['soft-delete'] })
+   */
+  readonly outside?: readonly string[]
+  /**
+   * Whether a layer of `write` needs a transaction. False if it only changes what is written.
+   *
+   * @default true
+   * @example
+   * host.wrap('write', wrap, { transaction: false })
+   */
+  readonly transaction?: boolean
+}
+
+/** The innermost functions of an action. */
+export type Core = { readonly [At in Exclude<Position, 'operation'>]: Positions[At] } & {
+  /** What the library itself does between `operation` and `authorized`. */
+  readonly surround: (next: Run) => Run
+}
+
+export interface ComposeOptions {
+  readonly door: Door
+  /** Whether the operation joins a transaction. */
+  readonly isJoined: boolean
+}
+
+/** Composes the functions of an action with the layers of features. */
+export function composeSteps (
+  layers: readonly Layer[],
+  action: ActionInfo,
+  core: Core,
+  { door, isJoined }: ComposeOptions
+): Steps {
+  const relevant = layers.filter(({ doors, outermost }) => {
+    return doors?.includes(door) !== false && !(isJoined && outermost === true)
+  })
+  const names: Record<Position, string[]> = { operation: [], authorized: [], find: [], content: [], write: [] }
+  let writesInTransaction = false
+
+  const has = findPositions(action)
+
+  function compose<At extends Position> (position: At, innermost: Positions[At]): Positions[At] {
+    // TypeScript cannot see that these belong to the position.
+    const own = relevant.filter((layer) => layer.position === position) as unknown as Array<Layer<At>>
+    let composed = innermost
+    if (!has[position]) return composed
+    for (const { feature, wrap, transaction } of sortLayers(own).reverse()) {
+      const wrapped = wrap(composed, action)
+      if (wrapped === composed) continue
+      composed = wrapped
+      names[position].unshift(feature)
+      if (position === 'write' && transaction !== false) writesInTransaction = true
+    }
+    return composed
+  }
+
+  const run = compose('operation', core.surround(compose('authorized', core.authorized)))
+  const find = compose('find', core.find)
+  const content = compose('content', core.content)
+  const write = compose('write', core.write)
+  return { run, find, content, write, hasFindLayers: find !== core.find, writesInTransaction, layers: names }
+}
+
+/** Which positions an action has. */
+function findPositions ({ name, at, safe, custom }: ActionInfo): Readonly<Record<Position, boolean>> {
+  const takesContent = custom !== undefined || name === 'create' || name === 'replace' || name === 'update'
+  return { operation: true, authorized: true, find: at === 'item', content: takesContent, write: !safe }
+}
+
+/**
+ * From the outside in: by `outside`, then by name, so that the order of `with()` does not matter. Layers that each must
+ * surround another are left out; the definition is refused then.
+ */
+export function sortLayers<At extends Position> (layers: ReadonlyArray<Layer<At>>): Array<Layer<At>> {
+  const left = layers.toSorted((a, b) => a.feature < b.feature ? -1 : 1)
+  const sorted: Array<Layer<At>> = []
+  for (;;) {
+    const index = left.findIndex(({ feature }) => !left.some(({ outside }) => outside?.includes(feature) === true))
+    if (index < 0) return sorted
+    sorted.push(...left.splice(index, 1))
+  }
+}
+
+/** Returns the features around an action as a line of text: `update: timeout > idempotency > find(soft-delete)`. */
+export function describeSteps (name: string, { layers }: Steps): string {
+  const inner = (['find', 'content', 'write'] as const)
+    .filter((position) => layers[position].length > 0)
+    .map((position) => `${position}(${layers[position].join(' > ')})`)
+  return `${name}: ${['authorize', ...layers.operation, ...layers.authorized, ...inner].join(' > ')}`
+}

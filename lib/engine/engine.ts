@@ -1,0 +1,70 @@
+import type { ActionName } from '../action.ts'
+import { toCollection } from '../collection.ts'
+import type { Collection, Definition } from '../collection.ts'
+import type { ActionInfo } from '../features/feature.ts'
+import { problem } from '../http/problems.ts'
+import { withScope } from '../storage/filter.ts'
+import { create, innermost, list, read, remove, replace, update } from './actions.ts'
+import { composeSteps, describeSteps } from './compose.ts'
+import type { Door, Run, Steps } from './operation.ts'
+
+// One engine for all doors: authorize -> [ find -> check -> content -> validate -> write ] -> outcome.
+
+/** The six actions, as features see them. */
+export const actionInfos: Readonly<Record<ActionName, ActionInfo>> = {
+  list: { name: 'list', at: 'collection', safe: true },
+  create: { name: 'create', at: 'collection', safe: false },
+  read: { name: 'read', at: 'item', safe: true },
+  replace: { name: 'replace', at: 'item', safe: false },
+  update: { name: 'update', at: 'item', safe: false },
+  remove: { name: 'remove', at: 'item', safe: false }
+}
+
+const runs: Readonly<Record<string, Run>> = { list, create, read, replace, update, remove }
+
+/** Returns the functions of an action, with the layers of features. They are composed once for each door. */
+export function getSteps (
+  collection: Collection,
+  action: ActionInfo,
+  { door, isJoined }: { readonly door: Door, readonly isJoined: boolean }
+): Steps {
+  const key = `${action.name} ${door} ${isJoined}`
+  let steps = collection.steps.get(key)
+  if (steps === undefined) {
+    const { attached: { layers } } = collection
+    const authorized = action.custom?.run ?? runs[action.name]!
+    const core = { ...innermost, authorized, surround: (next: Run) => withParentCheck(collection, next) }
+    collection.steps.set(key, steps = composeSteps(layers, action, core, { door, isJoined }))
+  }
+  return steps
+}
+
+/** 404 if the parent of a nested collection does not exist for the caller. From code, the URI sets no parent. */
+function withParentCheck ({ parent }: Collection, next: Run): Run {
+  if (parent === undefined) return next
+  return async (collection, operation) => {
+    const id = operation.fixed?.[parent.property]
+    if (id === undefined) return next(collection, operation)
+    const context = withScope(operation.parentScope, operation.context)
+    const entry = await parent.collection.storage.find(id, context)
+    return entry === undefined ? problem('not-found') : next(collection, operation)
+  }
+}
+
+/**
+ * Returns a line for each action of a definition: the layers of features around it, from the outside in.
+ *
+ * @example
+ * console.log(describeLayers(orders)) // create: authorize > timeout > content(bulk) ...
+ */
+export function describeLayers (definition: Definition<object, unknown>, door: Door = 'http'): string {
+  const collection = toCollection(definition)
+  const custom = [...collection.attached.actions.values()].map((action): ActionInfo => {
+    const { name, at, safe } = action
+    return { name, at, safe, custom: action }
+  })
+  const actions = [...[...collection.actions].map((name) => actionInfos[name]), ...custom]
+  return actions
+    .map((action) => describeSteps(action.name, getSteps(collection, action, { door, isJoined: false })))
+    .join('\n')
+}

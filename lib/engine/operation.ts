@@ -1,0 +1,218 @@
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import type { Caller } from '../access/caller.ts'
+import type { Scope } from '../access/scope.ts'
+import type { Collection } from '../collection.ts'
+import type { ActionInfo } from '../features/feature.ts'
+import type { Problem } from '../http/problems.ts'
+import type { ListQuery } from '../listing/list-query.ts'
+import type { ParsedContent, Request } from '../request/request.ts'
+import type { Response } from '../response/response.ts'
+import type { Context, Entry, Filter, Id, Page, Query, Refusal, Storage } from '../storage/contract.ts'
+import type { Progress } from './progress.ts'
+import type { OpenTransaction } from './transaction.ts'
+import type { View } from './view.ts'
+
+// What the engine is called with and what it returns. Nothing here knows a header, a status or bytes, except for the
+// members that say so.
+
+/** Where an operation comes from: an HTTP request, or `app.collection(definition)`. */
+export type Door = 'http' | 'code'
+
+/** The context of an operation for storages, which features can abort. */
+export interface AbortableContext extends Context {
+  /** Aborts the work of storages: no client waits for the response any more. */
+  abort? (reason: Error): void
+}
+
+/** What is wanted. A door makes it, after it has authorized the caller; layers pass on changed copies. */
+export interface Operation {
+  /** Where it comes from. */
+  readonly door: Door
+  /** What it does. */
+  readonly action: ActionInfo
+  /** The name of the custom action; undefined for the six others. */
+  readonly customAction: string | undefined
+  /** The functions of the action, with the layers of features. */
+  readonly steps: Steps
+  /** The path segment of the item, which need not look like an id; empty for the collection. */
+  readonly segment: string
+  /** Undefined for the collection, and if no item can have this segment. */
+  readonly id: Id | undefined
+  /** Properties whose values the URI sets, such as the id of the parent of a nested collection. */
+  readonly fixed: Readonly<Record<string, Id>> | undefined
+  /** What the caller sees. */
+  readonly view: View
+  /** Undefined if anonymous, and for the app itself. */
+  readonly caller: Caller | undefined
+  /** Whether the app itself calls: then no rules apply. */
+  readonly isApp: boolean
+  /** The rows of the caller, and the values that are set on new ones. The context already has the filter. */
+  readonly scope: Scope | undefined
+  /** The rows of the parent collection that the caller can read. */
+  readonly parentScope: Filter | undefined
+  /** That of the collection, or the same within the transaction that the operation has joined. */
+  readonly storage: Storage<object>
+  /** What storages are called with. */
+  readonly context: AbortableContext
+  /** The transaction that the operation has joined. */
+  readonly transaction?: OpenTransaction | undefined
+  /** The log of the request, or of the app. */
+  readonly log: FastifyBaseLogger
+  /** The request of Fastify, for functions of the app; undefined if the call comes from code. */
+  readonly request: FastifyRequest | undefined
+  /** For features that are about HTTP. */
+  readonly exchange?: Exchange | undefined
+  /** Parses what a read requests, before anything is read. */
+  query (): ListQuery | Problem
+  /** Parses the content. Called after the preconditions: RFC 9110, section 13.2.1. */
+  content (): ParsedContent | Problem
+  /** Applies the content, a patch, to an item. */
+  patch (item: object): ParsedContent | Problem
+  /** The preconditions; undefined if there are none: then a DELETE need not read the item. */
+  readonly check?: ((entry: Entry<object> | undefined) => Problem | undefined) | undefined
+  /** Whether a PUT may create the item. */
+  canCreate (): Promise<boolean>
+  /** Whether the outcome of a DELETE needs the item. */
+  readonly returnsRemoved: boolean
+  /** Set by layers. Called in the transaction of the write, with the outcome. A problem rolls it back. */
+  readonly beforeCommit?: (outcome: Outcome, storage: Storage<object>) => Promise<Problem | undefined>
+  /** Set by a layer that limits the time. */
+  readonly progress?: Progress
+}
+
+/** The HTTP request of an operation, and how its outcome is rendered. */
+export interface Exchange {
+  readonly request: Request
+  /** Renders what a write leads to. The same outcome is rendered once. */
+  readonly render: (outcome: Outcome) => Response
+}
+
+/** What an operation leads to. Only failures are thrown. */
+export type Outcome =
+  | EntryOutcome
+  | PageOutcome
+  | { readonly kind: 'output', readonly output: object | undefined, readonly entry: Entry<object> | undefined }
+  | { readonly kind: 'removed', readonly entry: Entry<object> | undefined }
+  | { readonly kind: 'many', readonly entries: ReadonlyArray<Entry<object>> }
+  | Moved
+  /** The response to an earlier request with the same key. */
+  | { readonly kind: 'replayed', readonly response: Response }
+
+/** An item that was read or written. */
+export interface EntryOutcome {
+  readonly kind: 'entry'
+  readonly entry: Entry<object>
+  readonly created: boolean
+  /** What a read requests of it. */
+  readonly listQuery?: ListQuery
+  /** Whether the result is for this caller only, whatever the cache policy says. */
+  readonly isPrivate?: boolean
+}
+
+/** A part of a list. */
+export interface PageOutcome {
+  readonly kind: 'page'
+  readonly page: Page<object>
+  /** The query that was sent to the storage. */
+  readonly query: Query
+  readonly listQuery: ListQuery
+  readonly isPrivate?: boolean
+}
+
+/** The item has another id, or another URI. */
+export interface Moved {
+  readonly kind: 'moved'
+  readonly to: Id | { readonly href: string }
+  readonly status: 301 | 308
+}
+
+/** A write of one item. */
+export interface ItemChange {
+  readonly action: 'create' | 'replace' | 'update' | 'remove'
+  readonly before: Entry<object> | undefined
+  /** Undefined if the item is removed. */
+  readonly item: object | undefined
+}
+
+/** The refusal of one of several changes. */
+export type ChangeRefusal = Refusal & { readonly index?: number }
+
+/** The content of a write. */
+export interface Content {
+  /** The representation, or the item after the patch. */
+  readonly value: unknown
+  /** The item that it is compared with; undefined for a new one. */
+  readonly base: object | undefined
+  /** Whether the value is an array of items. */
+  readonly isMany?: boolean
+  /** Whether the properties that the client left out were added. */
+  readonly isComplete?: boolean
+}
+
+export interface FindOptions {
+  readonly id: Id | undefined
+  readonly storage: Storage<object>
+  readonly context: Context
+  /** Whether a DELETE has just found no such row in this context, so that it need not be read. */
+  readonly isMissing?: boolean
+}
+
+export interface WriteOptions {
+  readonly storage: Storage<object>
+  /** Whether the writes are part of a transaction. */
+  readonly isInTransaction: boolean
+  /** The same, if functions of the app run in it. */
+  readonly transaction: OpenTransaction | undefined
+}
+
+export type Run = (collection: Collection, operation: Operation) => Promise<Outcome | Problem>
+export type Find = (
+  collection: Collection,
+  operation: Operation,
+  options: FindOptions
+) => Promise<Entry<object> | Moved | Problem | undefined>
+export type ReadContent = (
+  collection: Collection,
+  operation: Operation,
+  before: Entry<object> | undefined
+) => Promise<Content | Problem>
+export type Write = (
+  collection: Collection,
+  operation: Operation,
+  changes: readonly ItemChange[],
+  options: WriteOptions
+) => Promise<ReadonlyArray<Entry<object> | undefined> | ChangeRefusal | Problem>
+
+/** Where features put layers, from the outside in. `find`, `content` and `write` may run again after a race. */
+export interface Positions {
+  /** The whole operation, after the caller was authorized. */
+  operation: Run
+  /** Everything that reads or writes the items of the collection. */
+  authorized: Run
+  /** Reads the item that the operation is about. Lists have none. */
+  find: Find
+  /** Parses the content. */
+  content: ReadContent
+  /** Writes the changes of one or more items. */
+  write: Write
+}
+
+export type Position = keyof Positions
+
+/** The composed functions of an action. */
+export interface Steps {
+  readonly run: Run
+  readonly find: Find
+  readonly content: ReadContent
+  readonly write: Write
+  readonly hasFindLayers: boolean
+  /** Whether a layer of `write` needs a transaction. */
+  readonly writesInTransaction: boolean
+  /** The features at each position, from the outside in. */
+  readonly layers: Readonly<Record<Position, readonly string[]>>
+}
+
+/** Returns the operation with changes. It keeps the methods of the door. */
+export function changeOperation (operation: Operation, changes: Partial<Operation>): Operation {
+  return Object.assign(Object.create(operation) as Operation, changes)
+}

@@ -1,0 +1,371 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { checkScope } from '../access/scope.ts'
+import type { Collection } from '../collection.ts'
+import { Problem, problem } from '../http/problems.ts'
+import type { CommittedChange } from '../options.ts'
+import { isRefusal, refusalToProblem } from '../response/refusal.ts'
+import type { Context, Entry, Id, Refusal } from '../storage/contract.ts'
+import type {
+  ChangeRefusal,
+  ItemChange,
+  Moved,
+  Operation,
+  Outcome,
+  Write,
+  WriteOptions
+} from './operation.ts'
+import { joinTransaction, openTransaction, runInTransaction } from './transaction.ts'
+import type { OpenTransaction, Work } from './transaction.ts'
+
+// Every write: reading the item, the transaction, the comparison with the version that was read, the retry after a
+// race, and the hooks of the app.
+
+/** What to write. With neither `item` nor `remove`, nothing is written. */
+export interface Decision {
+  readonly item?: object | undefined
+  readonly remove?: boolean
+  /** The output of a custom action. */
+  readonly output?: object | undefined
+}
+
+/** Decides what to write. Called again, with what is stored then, if another write came first. */
+export type Decide = (
+  before: Entry<object> | undefined,
+  transaction: OpenTransaction | undefined
+) => Promise<Decision | Problem>
+
+/**
+ * Reads the item, decides and writes. With `decides: 'before'` no transaction is open while it decides; with `'inside'`
+ * it decides within the transaction, and no other request can change the item in the meantime.
+ */
+export async function writeItem (
+  collection: Collection,
+  operation: Operation,
+  decides: 'before' | 'inside',
+  decide: Decide
+): Promise<Outcome | Problem> {
+  const { id, storage: ownStorage, context, transaction: joined, steps, action } = operation
+  const hasItem = action.at === 'item'
+  if (hasItem && id === undefined) return explainMissing(collection, operation)
+  const isInside = decides === 'inside'
+  let written: ItemChange | undefined
+  let after: Entry<object> | undefined
+  let conflicts = 0
+
+  const attempt: Work<Outcome> = async (storage, transaction) => {
+    written = undefined
+    const isLocked = isInside && transaction !== undefined
+    // A call that has joined a transaction does that itself.
+    if (isLocked && joined === undefined && id !== undefined) transaction.addLocked(collection, id)
+    const readContext = isLocked ? new LockingContext(context) : context
+    const before = hasItem ? await steps.find(collection, operation, { id, storage, context: readContext }) : undefined
+    if (isFinal(before)) return before
+    if (id !== undefined) joined?.checkListed(collection, id, { current: before, scope: context.scope })
+    const decision = await decide(before, transaction)
+    if (decision instanceof Problem) return decision
+    const change = toChange(collection, operation, before, decision)
+    // The app may have written to the item itself, or removed it.
+    const current = isLocked && change === undefined && before !== undefined
+      ? await storage.find(before.id, readContext)
+      : before
+    const toOutcome = ([stored]: ReadonlyArray<Entry<object> | undefined>): Outcome => {
+      after = change === undefined ? current : stored
+      if (change?.action === 'remove') return { kind: 'removed', entry: before }
+      if (isInside) return { kind: 'output', output: decision.output, entry: after }
+      return { kind: 'entry', entry: after!, created: before === undefined }
+    }
+    const changes = change === undefined ? [] : [change]
+    const inside = isInside ? { storage, transaction, isInTransaction: transaction !== undefined } : undefined
+    const stored = await storeChanges(collection, operation, { changes, toOutcome, inside })
+    written = change
+    const idExists = before === undefined &&
+      !isInside &&
+      !(stored instanceof Problem) &&
+      isRefusal(stored) &&
+      stored.refused === 'not-unique' &&
+      stored.properties.join() === collection.id.property
+    // Another PUT may have created the item, or a DELETE may have removed it since: both are races. An item that is
+    // still not visible the second time is outside the scope, which gets the same response.
+    if (idExists && (await storage.find(id!, context) !== undefined || ++conflicts === 1)) return { refused: 'stale' }
+    return stored
+  }
+
+  const isTransactional = isInside && !action.safe && ownStorage.supports.transactions
+  const run = (): Promise<Outcome | Refusal | Problem> => {
+    if (!isTransactional) return attempt(ownStorage, undefined)
+    return runTransaction(collection, operation, attempt, { isForApp: true })
+  }
+  // It waits for other writes to the item before it takes a connection, which would wait for the lock.
+  const callsApp = isInside || collection.hooks.beforeValidation !== undefined || hasHooksInTransaction(collection)
+  const outcome = id === undefined || action.safe
+    ? toProblem(await run())
+    : await retryWrite(collection, { id, operation, callsApp }, run)
+  if (!(outcome instanceof Problem) && written !== undefined) {
+    await notifyChanges(collection, operation, [{ ...written, after }])
+  }
+  return outcome
+}
+
+/** There is no such item. Layers of features may say why. */
+export async function explainMissing (collection: Collection, operation: Operation): Promise<Moved | Problem> {
+  const { id, storage, context, steps } = operation
+  if (!steps.hasFindLayers) return problem('not-found')
+  const found = await steps.find(collection, operation, { id, storage, context, isMissing: true })
+  return isFinal(found) ? found : problem('not-found')
+}
+
+function toProblem (result: Outcome | Refusal | Problem): Outcome | Problem {
+  return !(result instanceof Problem) && isRefusal(result) ? refusalToProblem(result) : result
+}
+
+/** Whether the operation ends with what `find` has returned. */
+export function isFinal (found: Entry<object> | Moved | Problem | undefined): found is Moved | Problem {
+  return found instanceof Problem || (found !== undefined && 'kind' in found)
+}
+
+/** Undefined if the item stays as it is. */
+function toChange (
+  { versionOf, type }: Collection,
+  { action }: Operation,
+  before: Entry<object> | undefined,
+  { item, remove }: Decision
+): ItemChange | undefined {
+  if (remove === true) return { action: 'remove', before, item: undefined }
+  if (item === undefined) return undefined
+  if (before === undefined) return { action: 'create', before, item }
+  // Items of an older version can be equal although those of the current version differ.
+  if (versionOf === undefined && type.isUnchanged(before.item, item)) return undefined
+  return { action: action.name === 'replace' ? 'replace' : 'update', before, item }
+}
+
+interface StoreOptions {
+  readonly changes: readonly ItemChange[]
+  toOutcome (entries: ReadonlyArray<Entry<object> | undefined>): Outcome
+  /** Where to write, if a transaction is open already, or none is possible. */
+  readonly inside?: WriteOptions | undefined
+}
+
+/** Writes the changes, in one transaction with what features store along with them. */
+export async function storeChanges (
+  collection: Collection,
+  operation: Operation,
+  { changes, toOutcome, inside }: StoreOptions
+): Promise<Outcome | ChangeRefusal | Problem> {
+  if (changes.length === 0 && operation.beforeCommit === undefined) return toOutcome([])
+  const write = async (options: WriteOptions): Promise<Outcome | ChangeRefusal | Problem> => {
+    const entries = changes.length === 0
+      ? []
+      : await operation.steps.write(collection, operation, changes, options)
+    if (entries instanceof Problem || 'refused' in entries) return entries
+    const outcome = toOutcome(entries)
+    return await operation.beforeCommit?.(outcome, options.storage) ?? outcome
+  }
+  if (inside !== undefined) return write(inside)
+  if (changes.length === 1 && !needsTransaction(collection, operation)) {
+    return write({ storage: operation.storage, isInTransaction: false, transaction: undefined })
+  }
+  return runTransaction(collection, operation, (storage, transaction) => {
+    return write({ storage, isInTransaction: true, transaction })
+  })
+}
+
+/** The innermost `write`. */
+export const writeChanges: Write = async (collection, operation, changes, options) => {
+  // Most writes are of one item, without hooks.
+  const callsHooks = options.transaction !== undefined && hasHooksInTransaction(collection)
+  const entries: Array<Entry<object> | undefined> = []
+  for (const [index, change] of changes.entries()) {
+    const entry = callsHooks
+      ? await writeWithHooks(collection, operation, change, { ...options, transaction: options.transaction! })
+      : await writeChange(operation, change, options)
+    if (entry instanceof Problem) return entry
+    if (entry !== undefined && isRefusal(entry)) return { ...entry, index }
+    entries.push(entry)
+  }
+  return entries
+}
+
+/** Writes one item. No write begins after the time of the operation is over. */
+function writeChange (
+  { context, progress }: Operation,
+  { before, item }: ItemChange,
+  { storage, isInTransaction }: Pick<WriteOptions, 'storage' | 'isInTransaction'>
+): Promise<Entry<object> | Refusal | undefined> {
+  const write = (): Promise<Entry<object> | Refusal | undefined> => {
+    if (item === undefined) return storage.remove(before!.id, before!.version, context)
+    return before === undefined
+      ? storage.insert(item, context)
+      : storage.replace(before.id, item, before.version, context)
+  }
+  if (progress === undefined) return write()
+  if (!isInTransaction) return progress.write(write)
+  progress.check()
+  return write()
+}
+
+interface HookedWrite extends WriteOptions {
+  readonly transaction: OpenTransaction
+}
+
+async function writeWithHooks (
+  collection: Collection,
+  operation: Operation,
+  change: ItemChange,
+  options: HookedWrite
+): Promise<Entry<object> | Refusal | Problem | undefined> {
+  const item = await callBeforeWrite(collection, operation, change, options.transaction)
+  if (item instanceof Problem) return item
+  const after = await writeChange(operation, item === undefined ? change : { ...change, item }, options)
+  if (after !== undefined && isRefusal(after)) return after
+  await callAfterWrite(collection, operation, { ...change, after }, options)
+  return after
+}
+
+/** Calls `hooks.beforeWrite`, and validates the item that it returns; undefined if it returns none. */
+async function callBeforeWrite (
+  { hooks, id: { property } }: Collection,
+  { customAction, caller, request, scope, view: { type } }: Operation,
+  { action, before, item: given }: ItemChange,
+  transaction: OpenTransaction
+): Promise<object | Problem | undefined> {
+  if (hooks.beforeWrite === undefined) return undefined
+  const context = { customAction, before: before?.item, caller, request, transaction }
+  const returned: unknown = await transaction.callHook(() => {
+    if (action === 'remove' || given === undefined) {
+      return hooks.beforeWrite!({ ...context, action: 'remove', item: undefined })
+    }
+    return hooks.beforeWrite!({ ...context, action, item: given })
+  })
+  if (returned === undefined || given === undefined) return undefined
+  const id: unknown = Reflect.get(given, property)
+  const item = type.accept(returned, { source: 'The hook beforeWrite', id })
+  return item instanceof Problem || scope === undefined ? item : checkScope(item, scope) ?? item
+}
+
+interface WrittenChange extends ItemChange {
+  readonly after: Entry<object> | undefined
+}
+
+/** Calls the hooks `onWrite` of features, and `hooks.afterWrite`. */
+async function callAfterWrite (
+  { attached, hooks }: Collection,
+  operation: Operation,
+  { action, before, after }: WrittenChange,
+  { storage, transaction }: HookedWrite
+): Promise<void> {
+  const { onWrite } = attached
+  if (onWrite !== undefined) {
+    await transaction.callHook(() => onWrite({ action, before, after, operation, transaction }, storage))
+  }
+  if (hooks.afterWrite === undefined) return
+  const { customAction, caller, request } = operation
+  await transaction.callHook(() => hooks.afterWrite!({
+    action,
+    customAction,
+    before: before?.item,
+    after: after?.item,
+    caller,
+    request,
+    transaction
+  }))
+}
+
+/** How often a write is attempted that loses every race. */
+const maxAttempts = 20
+
+interface QueuedWrite {
+  readonly id: Id
+  readonly operation: Operation
+  /** Whether it calls functions of the app, which may write as well. */
+  readonly callsApp: boolean
+}
+
+/**
+ * Runs a write after the writes of this process to the same item. If one of another process came first, it is attempted
+ * again, after a pause.
+ */
+async function retryWrite (
+  { writeQueue }: Collection,
+  { id, operation: { context, transaction }, callsApp }: QueuedWrite,
+  attempt: () => Promise<Outcome | Refusal | Problem>
+): Promise<Outcome | Problem> {
+  for (let attempts = 1; ; attempts++) {
+    const isRepeated = attempts > 1
+    // A queued write may wait for a lock of this transaction, so it does not wait for that write.
+    const result = transaction === undefined
+      ? await writeQueue.run(id, { context, isRepeated, callsApp, write: attempt })
+      : await attempt()
+    if (result instanceof Problem || !isRefusal(result)) return result
+    const isRace = result.refused === 'stale' || result.refused === 'not-found'
+    if (!isRace || attempts === maxAttempts) return refusalToProblem(result)
+    await wait(Math.random() * attempts)
+  }
+}
+
+/** Whether a write consists of more than the item: features store something with it. */
+export function needsTransaction (collection: Collection, { beforeCommit, steps }: Operation): boolean {
+  return beforeCommit !== undefined || steps.writesInTransaction || hasHooksInTransaction(collection)
+}
+
+/** Whether functions of the app run in the transaction: hooks of the definition, or of its features. */
+function hasHooksInTransaction ({ attached, hooks }: Collection): boolean {
+  return attached.onWrite !== undefined || hooks.beforeWrite !== undefined || hooks.afterWrite !== undefined
+}
+
+/** Runs the work in one transaction, which a problem or a refusal rolls back. */
+function runTransaction<Done extends object> (
+  collection: Collection,
+  { storage, context, transaction: joined, steps, progress }: Operation,
+  work: Work<Done>,
+  // Only functions of the app need an open transaction.
+  { isForApp }: { isForApp: boolean } = { isForApp: steps.writesInTransaction || hasHooksInTransaction(collection) }
+): Promise<Done | Problem | Refusal> {
+  if (joined !== undefined) return joinTransaction({ name: collection.name, storage }, work, joined)
+  return isForApp
+    ? openTransaction({ collection, storage, progress }, work, context)
+    : runInTransaction({ storage, progress }, work, context)
+}
+
+/** Calls `hooks.afterCommit`. The writes are done, so an error of the hook is only logged. */
+export async function notifyChanges (
+  { name, hooks }: Collection,
+  { customAction, caller, log, request, transaction }: Operation,
+  changes: readonly WrittenChange[]
+): Promise<void> {
+  if (hooks.afterCommit === undefined) return
+  const notify = async ({ action, before, after }: WrittenChange): Promise<void> => {
+    const change: Pick<CommittedChange<object>, 'action' | 'before' | 'after'> = {
+      action,
+      before: before?.item,
+      after: after?.item
+    }
+    try {
+      await hooks.afterCommit?.({ ...change, customAction, caller, request })
+    } catch (err) {
+      const done = customAction ?? action
+      const message = `the hook afterCommit of the collection ${name} failed after the action ${done}`
+      log.error({ collection: name, action: done, err }, message)
+    }
+  }
+  for (const change of changes) {
+    if (transaction === undefined) await notify(change)
+    else transaction.notifications.push(() => notify(change))
+  }
+}
+
+/** The context of a read that locks the item until the transaction ends. */
+class LockingContext implements Context {
+  readonly lock = true
+  readonly scope: Context['scope']
+  readonly #context: Context
+
+  constructor (context: Context) {
+    this.#context = context
+    this.scope = context.scope
+  }
+
+  /** Created only if a storage reads it. */
+  get signal (): AbortSignal {
+    return this.#context.signal
+  }
+}
