@@ -73,15 +73,21 @@ export function toParserProblem (error: ParserError): Problem {
 /** The last response that was begun, by connection. */
 export type PendingResponses = WeakMap<Duplex, ServerResponse>
 
-/** The name of Fastify's own listener, which is replaced. A listener of the app is not. */
-const fastifyListener = 'bound defaultClientErrorHandler'
-
+/**
+ * Sends problems instead of the errors of Fastify. Its listener looks like a `clientErrorHandler` of the app, so every
+ * listener is called, and what it sends decides whether it is replaced.
+ */
 export function handleParserErrors (server: Server, responses: PendingResponses, base: string | undefined): void {
   const listeners = server.listeners('clientError')
-  if (listeners.some(({ name }) => name !== fastifyListener)) return
   server.removeAllListeners('clientError')
   server.on('clientError', (error: ParserError, socket) => {
-    if (error.code === 'ECONNRESET' || socket.destroyed) return
+    let isRefused = false
+    for (const listener of listeners) {
+      const calls = recordCalls(socket, () => listener.call(server, error, socket))
+      if (isRefusal(calls, socket)) isRefused = true
+      else for (const { name, args } of calls) Reflect.apply(socket[name], socket, args)
+    }
+    if (!isRefused || socket.destroyed) return
     const previous = responses.get(socket)
     // The error is in the content of a request that is already answered.
     if (previous?.headersSent === true && !previous.req.complete) {
@@ -91,6 +97,48 @@ export function handleParserErrors (server: Server, responses: PendingResponses,
       endInOrder(socket, { problem: toParserProblem(error), base, previous })
     }
   })
+}
+
+interface SocketCall {
+  readonly name: 'write' | 'end' | 'destroy'
+  readonly args: readonly unknown[]
+}
+
+/** Returns what a listener does with the socket, without doing it. What it does later, after an await, is done. */
+function recordCalls (socket: Duplex, callListener: () => void): SocketCall[] {
+  const calls: SocketCall[] = []
+  const record = (name: SocketCall['name'], result: unknown) => (...args: unknown[]) => {
+    calls.push({ name, args })
+    return result
+  }
+  const { write, end, destroy } = socket
+  Object.assign(socket, {
+    write: record('write', true),
+    end: record('end', socket),
+    destroy: record('destroy', socket)
+  })
+  try {
+    callListener()
+  } finally {
+    Object.assign(socket, { write, end, destroy })
+  }
+  return calls
+}
+
+/** A response with nothing but an error of Fastify, as its docs show the default of `clientErrorHandler`. */
+const fastifyError = new RegExp([
+  '^HTTP/1\\.1 (?<status>\\d{3}) (?<reason>[^\\r]+)',
+  'Content-Length: \\d+',
+  'Content-Type: application/json',
+  '',
+  '\\{"error":"\\k<reason>","message":"[^"]*","statusCode":\\k<status>\\}$'
+].join('\r\n'))
+
+/** Whether a listener sends an error of Fastify, or closes a connection to which nothing can be sent. */
+function isRefusal (calls: readonly SocketCall[], socket: Duplex): boolean {
+  const sent = calls.filter(({ name }) => name !== 'destroy')
+  if (sent.length === 0) return calls.length > 0 && !socket.writable
+  return fastifyError.test(sent.map(({ args: [text = ''] }) => String(text)).join(''))
 }
 
 interface LastResponse {

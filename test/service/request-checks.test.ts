@@ -345,6 +345,59 @@ test('listeners and options that the app sets itself are kept', async (t) => {
   }
 })
 
+type ClientErrorHandler = NonNullable<FastifyServerOptions['clientErrorHandler']>
+
+/** The default of `clientErrorHandler` as the docs of Fastify show it. */
+function documentedDefault (error: Parameters<ClientErrorHandler>[0], socket: Socket): void {
+  if (error.code === 'ECONNRESET') return
+  const body = JSON.stringify({ error: 'Bad Request', message: 'Client Error', statusCode: 400 })
+  const head = ['HTTP/1.1 400 Bad Request', `Content-Length: ${body.length}`, 'Content-Type: application/json']
+  if (socket.writable) socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+test('a response to a parser error that has the form of those of Fastify becomes a problem', async (t) => {
+  const [, port] = await serve(t, { clientErrorHandler: documentedDefault })
+  const { status, content } = await exchange(port, 'FOO / HTTP/1.1\r\n\r\n')
+  t.equal(status, 501)
+  t.equal(JSON.parse(content).code, 'not-implemented')
+})
+
+test('what a clientErrorHandler of the app does with the connection is done', async (t) => {
+  const teapot = 'HTTP/1.1 418 Own\r\nContent-Length: 0\r\n\r\n'
+  const ownJson = 'HTTP/1.1 400 Bad Request\r\nContent-Length: 79\r\nContent-Type: application/json\r\n\r\n' +
+    '{"error":"Bad Request","message":"Client Error","statusCode":400,"hint":"none"}'
+  const handlers: Record<string, [handler: ClientErrorHandler, expected: string]> = {
+    end: [(_error, socket) => socket.end(teapot), teapot],
+    'a Buffer': [(_error, socket) => socket.end(Buffer.from(teapot)), teapot],
+    'a callback': [(_error, socket) => socket.write(teapot, () => socket.destroy()), teapot],
+    'after an await': [
+      async (_error, socket) => {
+        await wait(10)
+        socket.end(teapot)
+      },
+      teapot
+    ],
+    destroy: [(error, socket) => socket.destroy(error), ''],
+    'its own JSON': [(_error, socket) => socket.end(ownJson), ownJson]
+  }
+  for (const [name, [clientErrorHandler, expected]] of Object.entries(handlers)) {
+    const [, port] = await serve(t, { clientErrorHandler })
+    t.equal((await exchange(port, 'garbage\r\n\r\n')).whole, expected, name)
+  }
+})
+
+test('a listener for parser errors that sends nothing runs beside the service', async (t) => {
+  const app = await build(t, notes())
+  const codes: unknown[] = []
+  app.server.on('clientError', (error: NodeJS.ErrnoException) => codes.push(error.code))
+  await app.register(service)
+  const port = await listen(app)
+  const { status, fields } = await exchange(port, 'FOO / HTTP/1.1\r\n\r\n')
+  t.equal(status, 501)
+  t.equal(fields['content-type'], 'application/problem+json')
+  t.strictSame(codes, ['HPE_INVALID_METHOD'])
+})
+
 const json = 'Content-Type: application/json'
 
 const Reply = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), of: Type.String({ format: 'uuid' }) })
