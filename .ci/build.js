@@ -2,27 +2,28 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
 import ts from 'typescript'
 
-// Compiles lib/ to dist/: JavaScript without comments, and the types that the exports of the package need.
+// Builds dist/ from lib/: one file for each entry of the package and what several of them share, and the types that the
+// exports need.
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(root, 'dist')
+const { bin, dependencies, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 rmSync(dist, { recursive: true, force: true })
-// Only the second step checks the types: the first one would find the same errors.
-compile('--removeComments', '--noCheck', '--declaration', 'false')
-compile('--emitDeclarationOnly')
+emitTypes()
 removeInternalTypes()
+await bundle()
 
-function compile (...options) {
+function emitTypes () {
   const compiler = fileURLToPath(import.meta.resolve('typescript/bin/tsc'))
-  execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json', ...options], { cwd: root, stdio: 'inherit' })
+  execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' })
 }
 
 /** Three quarters of the declarations belong to files that no public type refers to. */
 function removeInternalTypes () {
-  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const needed = new Set()
   for (const { types } of Object.values(exports)) {
     if (types !== undefined) addWithImports(join(root, types), needed)
@@ -40,4 +41,33 @@ function addWithImports (file, needed) {
     if (!fileName.startsWith('.')) continue
     addWithImports(resolve(dirname(file), fileName.replace(/\.[jt]s$/, '.d.ts')), needed)
   }
+}
+
+async function bundle () {
+  const files = [...Object.values(exports).map((target) => target.default), ...Object.values(bin)]
+  const names = files.filter((file) => file !== undefined).map(getName)
+  const main = getSource(getName(exports['.'].default))
+  const build = await rolldown({
+    input: Object.fromEntries(names.map((name) => [name, getSource(name)])),
+    platform: 'node',
+    external: Object.keys(dependencies).map((name) => new RegExp(`^${name}(/|$)`))
+  })
+  await build.write({
+    dir: dist,
+    sourcemap: true,
+    comments: false,
+    minifyInternalExports: false,
+    chunkFileNames: 'chunks/[name].js',
+    // With all that it imports. Otherwise there would be a file for each set of entries that share something.
+    codeSplitting: { groups: [{ name: 'core', test: (module) => module === main }] }
+  })
+  await build.close()
+}
+
+function getName (file) {
+  return file.replace(/^(\.\/)?dist\/(.*)\.js$/, '$2')
+}
+
+function getSource (name) {
+  return join(root, 'lib', `${name}.ts`)
 }

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import t, { test } from 'tap'
 import { install, pack, root, run } from './packed.ts'
 
@@ -12,27 +13,41 @@ const scratch = mkdtempSync(join(realpathSync(tmpdir()), 'fastify-collections-')
 // Also where the packing itself fails.
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }))
 
-const { tarball, files } = pack(scratch)
+const { tarball, files, size } = pack(scratch)
+
+interface Manifest {
+  readonly bin: Record<string, string>
+  readonly exports: Record<string, string | { readonly default: string }>
+}
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+
+/** The paths that an app can import, such as `fastify-collections/memory`. */
+const specifiers = Object.keys(manifest.exports)
+  .filter((path) => path !== './package.json')
+  .map((path) => join('fastify-collections', path))
 
 test('the package contains the files that a user needs, and no others', async (t) => {
-  const sources = readdirSync(join(root, 'lib'), { recursive: true })
-    .map(String)
-    .filter((name) => name.endsWith('.ts'))
+  const targets = Object.values(manifest.exports).flatMap((target) => typeof target === 'string' ? [] : target.default)
+  const entries = [...targets, ...Object.values(manifest.bin)].map((path) => join(path))
   const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
   // Without what lies there untracked: npm leaves out what .gitignore names.
   const folders = ['articles', 'minimal', 'products', 'redis', 'shared', 'users'].map((name) => `examples/${name}`)
   const starters = execFileSync('git', ['ls-files', ...folders], { cwd: root, encoding: 'utf8' }).trim().split('\n')
+  const isShared = (name: string) => /^dist\/chunks\/[a-z-]+\.js$/.test(name)
   t.same(
-    files.filter((name) => !name.endsWith('.d.ts')).toSorted(),
+    files.filter((name) => !/\.d\.ts$|\.js\.map$/.test(name) && !isShared(name)).toSorted(),
     [
       'LICENSE',
       'README.md',
       'package.json',
       ...starters,
       ...pages.map((name) => `docs/${name}`),
-      ...sources.map((name) => `dist/${name.replace(/\.ts$/, '.js')}`)
+      ...entries
     ].toSorted()
   )
+  t.ok(files.filter(isShared).length < entries.length, 'what several entries share is in few files')
+  t.ok(size < 1_100_000, `${size} bytes`)
 })
 
 test('the pages of the package link only to files of the package', async (t) => {
@@ -165,10 +180,8 @@ for (const [name, type, typebox] of [
 }
 
 test('the package has the types that its paths need, and no others', async (t) => {
-  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: Record<string, unknown> }
-  const paths = Object.keys(exports).filter((path) => path !== './package.json')
   const folder = app('types', 'module', ['fastify', '@sinclair/typebox'])
-  const imports = paths.map((path, index) => `export type * as path${index} from '${join('fastify-collections', path)}'`)
+  const imports = specifiers.map((path, index) => `export type * as path${index} from '${path}'`)
   writeFileSync(join(folder, 'app.ts'), imports.join('\n'))
   const options = ['-p', '.', '--noEmit', '--skipLibCheck', 'false', '--listFilesOnly']
   const { output } = run(process.execPath, ['node_modules/typescript/bin/tsc', ...options], folder)
@@ -205,6 +218,149 @@ app.inject('/things').then(({ statusCode, body }) => console.log(statusCode, bod
   )
   const { status, output } = run(process.execPath, ['--no-warnings', 'app.js'], folder)
   t.same({ status, output }, { status: 0, output: '200 [] function\n' })
+})
+
+/** Starts a program in an app that has the package. */
+function start (name: string, type: 'module' | 'commonjs', program: string, ...options: string[]): string {
+  const folder = app(name, type, ['fastify', '@sinclair/typebox'])
+  writeFileSync(join(folder, 'app.js'), program)
+  const { status, output } = run(process.execPath, ['--no-warnings', ...options, 'app.js'], folder)
+  if (status !== 0) throw new Error(output)
+  return output
+}
+
+test('every path exports what its file in lib exports, under the same names', async (t) => {
+  const program = `
+const found = {}
+for (const path of ${JSON.stringify(specifiers)}) {
+  found[path] = Object.entries(await import(path)).map(([name, value]) => [name, typeof value, value?.name])
+}
+console.log(JSON.stringify(found))
+`
+  const found = JSON.parse(start('names', 'module', program)) as Record<string, unknown>
+  for (const path of specifiers) {
+    const target = manifest.exports[path.replace('fastify-collections', '.')] as { default: string }
+    const file = target.default.replace(/^\.\/dist\/(.*)\.js$/, 'lib/$1.ts')
+    const exported = await import(pathToFileURL(join(root, file)).href) as Record<string, { name?: unknown }>
+    const expected = Object.entries(exported).map(([name, value]) => [name, typeof value, value?.name])
+    t.same(found[path], JSON.parse(JSON.stringify(expected)), path)
+  }
+})
+
+/** Problems cross the borders between entries: the core, features, a storage, a version, the service and formats. */
+const crossing = `
+const main = async (load) => {
+  const { default: Fastify } = await load('fastify')
+  const { Type } = await load('@sinclair/typebox')
+  const { default: collection, ...core } = await load('fastify-collections')
+  const { define, json, problem, Problem, ProblemError, registry } = core
+  const { memory } = await load('fastify-collections/memory')
+  const { action } = await load('fastify-collections/action')
+  const { softDelete } = await load('fastify-collections/soft-delete')
+  const { version } = await load('fastify-collections/version')
+  const { service } = await load('fastify-collections/service')
+  const { xml } = await load('fastify-collections/xml')
+  const features = await load('fastify-collections/features')
+  const schema = Type.Object({
+    id: Type.String(),
+    text: Type.String(),
+    deletedAt: Type.Optional(Type.String({ format: 'date-time', readOnly: true }))
+  })
+  const refuse = () => { throw problem('conflict', { detail: 'No.' }) }
+  const notes = define({
+    name: 'notes',
+    schema,
+    id: { generate: 'client' },
+    storage: memory(),
+    formats: [json, xml],
+    hooks: { beforeValidation: ({ item }) => item.text === 'refuse' ? refuse() : item }
+  }).with(action('refuse', { run: refuse }), softDelete({ property: 'deletedAt' }))
+  const app = Fastify()
+  await app.register(registry)
+  await app.register(service)
+  await app.register(collection, notes)
+  const older = version(notes, 'v1', { schema, present: (item) => item, accept: ({ text }) => ({ text }) })
+  await app.register(collection, { ...older, prefix: '/v1' })
+  const send = async (method, url, payload) => (await app.inject({ method, url, payload })).statusCode
+  const statuses = [
+    await send('POST', '/notes', { id: 'a', text: 'x' }),
+    await send('PUT', '/notes/a', { text: 'refuse' }),
+    await send('PUT', '/v1/notes/a', { text: 'refuse' }),
+    await send('POST', '/notes/a/refuse'),
+    await send('DELETE', '/notes/a'),
+    await send('GET', '/notes/a'),
+    await send('GET', '/nowhere')
+  ]
+  const thrown = await app.collection(notes).update('b', { text: 'y' }).catch((error) => error)
+  const isOne = [thrown instanceof ProblemError, thrown.problem instanceof Problem, features.action === action]
+  console.log(JSON.stringify([statuses, isOne]))
+}
+`
+
+for (const [type, load] of [
+  ['module', '(path) => import(path)'],
+  ['commonjs', '(path) => ({ default: require(path), ...require(path) })']
+] as const) {
+  test(`an app (${type}) that imports several paths has one Problem`, async (t) => {
+    const output = start(`crossing-${type}`, type, `${crossing}\nmain(${load})`)
+    t.same(JSON.parse(output), [[201, 409, 409, 409, 204, 410, 404], [true, true, true]])
+  })
+}
+
+/** An app that prints which files of the package are loaded. */
+const loading = (before: string): string => `
+import { registerHooks } from 'node:module'
+const files = []
+registerHooks({ load (url, context, next) { files.push(url.split('/fastify-collections/')[1]); return next(url, context) } })
+const { default: Fastify } = await import('fastify')
+const { Type } = await import('@sinclair/typebox')
+const { default: collection, define } = await import('fastify-collections')
+const { memory } = await import('fastify-collections/memory')
+const app = Fastify()
+${before}
+const schema = Type.Object({ id: Type.String({ format: 'uuid' }) })
+await app.register(collection, define({ name: 'things', schema, storage: memory() }))
+console.log(JSON.stringify(files.filter((file) => file !== undefined)))
+`
+
+test('a definition loads a few files, and those for OpenAPI only if the app has a generator', async (t) => {
+  const smallest = JSON.parse(start('smallest', 'module', loading(''))) as string[]
+  t.ok(smallest.length <= 5, smallest.join(', '))
+  const described = JSON.parse(start('described', 'module', loading("app.decorate('swagger', () => ({}))"))) as string[]
+  t.same(smallest.filter((file) => !described.includes(file)), [])
+  t.ok(described.some((file) => !smallest.includes(file) && /description/.test(file)), described.join(', '))
+})
+
+test('source maps lead from the files of the package to those of lib', async (t) => {
+  const own = join(scratch, 'maps/node_modules/fastify-collections')
+  const program = `
+import { define } from 'fastify-collections'
+import { memory } from 'fastify-collections/memory'
+const schema = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] }
+try { define({ name: 'things', schema, unique: ['other'], storage: memory() }) } catch (error) { console.log(error.stack) }
+`
+  const output = start('maps', 'module', program, '--enable-source-maps')
+  const frames = [...output.matchAll(/at (\S+) \((?:file:\/\/)?(.*\/fastify-collections)\/(lib\/.*\.ts):(\d+):(\d+)\)/g)]
+    .map(([, name = '', , file = '', line, column]) => ({
+      name,
+      rest: readFileSync(join(root, file), 'utf8').split('\n')[Number(line) - 1]?.slice(Number(column) - 1) ?? ''
+    }))
+  t.equal(frames.at(-1)?.name, 'define', output)
+  t.match(frames[0]?.rest, /^new \w+\(/, 'where the error is thrown')
+  for (const [index, { name }] of frames.slice(0, -1).entries()) {
+    t.ok(frames[index + 1]!.rest.startsWith(`${name}(`), `where ${name} is called`)
+  }
+
+  // For debuggers: the package has no lib/.
+  const maps = files.filter((name) => name.endsWith('.map'))
+  t.ok(maps.length > 20)
+  for (const name of maps) {
+    const { sources, sourcesContent } = JSON.parse(readFileSync(join(own, name), 'utf8')) as Record<string, string[]>
+    for (const [index, source] of sources!.entries()) {
+      const file = relative(own, join(own, dirname(name), source))
+      if (file.startsWith('lib')) t.equal(sourcesContent![index], readFileSync(join(root, file), 'utf8'), file)
+    }
+  }
 })
 
 test('the command of the package prints the SQL for the tables of a module', async (t) => {

@@ -20,7 +20,7 @@ export function run (
 }
 
 /** Packs the repository after a build in a clean folder, so that no files of earlier builds are included. */
-export function pack (scratch: string): { tarball: string; files: string[] } {
+export function pack (scratch: string): { tarball: string; files: string[]; size: number } {
   const folder = join(scratch, 'repository')
   mkdirSync(folder)
   for (const name of readdirSync(root).filter((name) => !/^(\.git|\.tap|node_modules|dist)$/.test(name))) {
@@ -33,10 +33,10 @@ export function pack (scratch: string): { tarball: string; files: string[] } {
     stdio: ['ignore', 'pipe', 'pipe']
   })
   // The output of the build precedes the JSON.
-  const [{ filename, files }] = JSON.parse(output.slice(output.search(/^\[$/m))) as [
-    { filename: string; files: Array<{ path: string }> }
+  const [{ filename, files, size }] = JSON.parse(output.slice(output.search(/^\[$/m))) as [
+    { filename: string; files: Array<{ path: string }>; size: number }
   ]
-  return { tarball: join(scratch, filename), files: files.map(({ path }) => path) }
+  return { tarball: join(scratch, filename), files: files.map(({ path }) => path), size }
 }
 
 /** Installs a packed library in a folder, and links its dependencies and these packages from the repository. */

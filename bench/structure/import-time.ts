@@ -10,7 +10,7 @@ const measure = async (...files) => {
   return user + system
 }
 const fastify = await measure('fastify')
-console.log(JSON.stringify([fastify, await measure('./dist/index.js', './dist/storage/memory.js')]))
+console.log(JSON.stringify([fastify, await measure('fastify-collections', 'fastify-collections/memory')]))
 `
 
 /** Compares importing the library, with its dependencies, to importing fastify. */

@@ -8,8 +8,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const program = `
 import Fastify from 'fastify'
 import { Type } from '@sinclair/typebox'
-import collection, { define } from './dist/index.js'
-import { memory } from './dist/storage/memory.js'
+import collection, { define } from 'fastify-collections'
+import { memory } from 'fastify-collections/memory'
 const Note = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() })
 const app = Fastify()
 await app.register(collection, define({ name: 'notes', schema: Note, storage: memory() }))
