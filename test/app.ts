@@ -1,11 +1,16 @@
 import Fastify from 'fastify'
-import type { FastifyInstance, FastifyServerOptions, InjectOptions, LightMyRequestResponse } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyServerOptions,
+  InjectOptions,
+  LightMyRequestResponse,
+  RegisterOptions
+} from 'fastify'
 import { Type } from '@sinclair/typebox'
 import collection, { define, json } from '../lib/index.ts'
 import { hal } from '../lib/formats/hal.ts'
 import { xml } from '../lib/formats/xml.ts'
-import type { Collection, Definition } from '../lib/collection.ts'
-import type { Options, Storage } from '../lib/index.ts'
+import type { Definition, Options, Storage } from '../lib/index.ts'
 import { service } from '../lib/service/service.ts'
 import type { ServiceOptions } from '../lib/service/service.ts'
 import { memory } from '../lib/storage/memory.ts'
@@ -33,7 +38,7 @@ export const Note = Type.Object({
   marks: Type.Optional(Type.Record(Type.String(), Type.Integer()))
 })
 
-export function users (options: Partial<Options<typeof User>> = {}): Collection {
+export function users (options: Partial<Options<typeof User>> = {}): Definition {
   return define({
     name: 'users',
     schema: User,
@@ -41,12 +46,15 @@ export function users (options: Partial<Options<typeof User>> = {}): Collection 
     storage: memory(),
     formats,
     ...options
-  }) as Collection
+  })
 }
 
-export function notes (options: Partial<Options<typeof Note>> = {}): Collection {
-  return define({ name: 'notes', schema: Note, storage: memory(), formats, ...options }) as Collection
+export function notes (options: Partial<Options<typeof Note>> = {}): Definition {
+  return define({ name: 'notes', schema: Note, storage: memory(), formats, ...options })
 }
+
+/** What `app.register()` accepts beside the plugin: a definition, with a prefix if it has one. */
+export type Registration = Definition & RegisterOptions
 
 interface Closing {
   after(close: () => Promise<unknown>): void
@@ -70,7 +78,7 @@ export const withoutPaths: ServiceOptions = {
 /** An app that serves the collections; it is closed when the test ends. */
 export async function build (
   t: Closing,
-  collections: Definition | readonly Definition[],
+  collections: Registration | readonly Registration[],
   { service: info, ...options }: BuildOptions = {}
 ): Promise<FastifyInstance> {
   const app = Fastify({ forceCloseConnections: true, ...options })

@@ -15,7 +15,6 @@ import t, { test } from 'tap'
 import type { Test } from 'tap'
 import { html } from '../lib/formats/html.ts'
 import collection, { define, json } from '../lib/index.ts'
-import type { Collection } from '../lib/collection.ts'
 import type { Options } from '../lib/index.ts'
 import type { Feature } from '../lib/index.ts'
 import { action } from '../lib/features/action.ts'
@@ -69,7 +68,7 @@ async function serve (
     formats: [json, html],
     list: { limit: { default: 2 }, search: ['name'] },
     ...options
-  }) as Collection
+  })
   await app.register(collection, people.with(...features))
   const ids: string[] = []
   for (const [index, name] of names.entries()) {
@@ -476,7 +475,7 @@ test('hostile content is displayed as text and never runs', { skip }, async (t) 
           } as never
         ]
       })
-    }) as Collection
+    })
   )
   await app.listen()
   const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
@@ -626,7 +625,7 @@ test('the pages have no accessibility violations that axe-core finds', { skip },
 test('a page imports the client from the service, and reads and writes with it', { skip }, async (t) => {
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())
-  await app.register(collection, define({ name: 'people', schema: Person, storage: memory() }) as Collection)
+  await app.register(collection, define({ name: 'people', schema: Person, storage: memory() }))
   await app.register(service, { ...withoutPaths, client: true })
   // As in docs/client.md.
   app.get('/page', async (_request, reply) => reply.type('text/html').send(`<!DOCTYPE html>
@@ -676,7 +675,7 @@ test(
     await app.register(swaggerUi, { routePrefix: '/reference', uiConfig: { validatorUrl: null }, staticCSP })
     await app.register(
       collection,
-      define({ name: 'people', schema: Person, storage: memory(), formats: [json, html] }) as Collection
+      define({ name: 'people', schema: Person, storage: memory(), formats: [json, html] })
     )
     await app.register(service, { ...withoutPaths, description: '/reference/json', documentation: '/reference/' })
     await app.listen()

@@ -13,7 +13,7 @@ import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import collection, { corsOptions } from '../lib/index.ts'
-import type { Collection } from '../lib/collection.ts'
+import type { Definition } from '../lib/index.ts'
 import { service } from '../lib/service/service.ts'
 import { ada, ask, created, notes, users } from './app.ts'
 import { listen, Wire } from './wire.ts'
@@ -111,7 +111,7 @@ const orders = {
   'everything after': ['collections', plugins, own]
 } as const
 
-async function app (t: Test, order: keyof typeof orders, collections: readonly Collection[]): Promise<FastifyInstance> {
+async function app (t: Test, order: keyof typeof orders, collections: readonly Definition[]): Promise<FastifyInstance> {
   const app = Fastify({
     forceCloseConnections: true,
     ajv: { customOptions: { coerceTypes: 'array', removeAdditional: 'all' } }

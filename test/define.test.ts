@@ -1,14 +1,15 @@
 import { test } from 'tap'
-import { toCollection } from '../lib/collection.ts'
+import type { Test } from 'tap'
 import { Type } from '@sinclair/typebox'
+import type { TSchema } from '@sinclair/typebox'
 import Type1 from 'typebox'
 import Fastify from 'fastify'
 import collection, { define, json, registry } from '../lib/index.ts'
 import { hal } from '../lib/formats/hal.ts'
 import { xml } from '../lib/formats/xml.ts'
-import type { Shape, Storage, Supports } from '../lib/index.ts'
+import type { Definition, Shape, Storage, Supports } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
-import { ada, ask, build, created, users } from './app.ts'
+import { ada, altered, ask, build, created, users } from './app.ts'
 
 const id = Type.String({ format: 'uuid', readOnly: true })
 const Thing = Type.Object({
@@ -17,6 +18,7 @@ const Thing = Type.Object({
   size: Type.Optional(Type.Integer()),
   at: Type.Optional(Type.String({ format: 'date-time' }))
 })
+const mergePatch = 'application/merge-patch+json'
 const things = { name: 'things', schema: Thing, storage: memory() }
 
 /** As from JavaScript, without type checks. */
@@ -505,38 +507,92 @@ test('valid combinations of options are accepted', async (t) => {
   for (const [what, options] of right) t.doesNotThrow(() => loose(options), what)
 })
 
+const ids = Array.from({ length: 101 }, (_, index) => `00000000-0000-4000-8000-000000000${100 + index}`)
+
+/** How an app responds where groups of options decide. */
+async function observe (t: Test, options: object): Promise<Record<string, unknown>> {
+  const items = ids.map((id) => ({ id, name: 'a' })).reverse()
+  const app = await build(t, loose({ ...things, ...options, storage: memory({ items }) }) as Definition)
+  const at = `/things/${ids[0]}`
+  const list = (query: string) => ask(app, `GET /things${query}`, { fields: { accept: 'application/json' } })
+  const getType = async (accept: string) => (await ask(app, `GET ${at}`, { fields: { accept } })).headers['content-type']
+  const getTag = async (at: string) => String((await ask(app, `GET ${at}`)).headers.etag)
+  const patch = async (fields: Record<string, string>) => {
+    return (await ask(app, `PATCH ${at}`, { content: { size: 1 }, type: mergePatch, fields })).statusCode
+  }
+  const put = async (content: object) => {
+    const { statusCode, headers } = await ask(app, `PUT ${at}`, { content, fields: { 'if-match': await getTag(at) } })
+    return `${statusCode} ${headers.etag === undefined ? 'without' : 'with'} ETag`
+  }
+  const missing = '/things/00000000-0000-4000-8000-000000000000'
+  return {
+    length: (await list('')).json().length,
+    first: (await list('')).json()[0].id,
+    limits: await Promise.all([50, 51, 100, 101].map(async (limit) => (await list(`?limit=${limit}`)).statusCode)),
+    types: [await getType('*/*'), await getType('application/xml')],
+    withoutTag: await patch({}),
+    withWeakTag: await patch({ 'if-match': `W/${await getTag(at)}` }),
+    exactPut: await put({ id: ids[0], name: 'b' }),
+    otherPut: await put({ name: 'c' }),
+    putOfMissing: (await ask(app, `PUT ${missing}`, { content: { name: 'd' }, fields: { 'if-none-match': '*' } })).statusCode
+  }
+}
+
+const defaults = {
+  length: 20,
+  first: ids[0],
+  limits: [200, 200, 200, 400],
+  types: ['application/json', 'application/problem+json'],
+  withoutTag: 200,
+  withWeakTag: 412,
+  exactPut: '200 with ETag',
+  otherPut: '200 without ETag',
+  putOfMissing: 404
+}
+
 test('the definition is frozen and has defaults', async (t) => {
   const definition = define(things)
   t.ok(Object.isFrozen(definition))
   t.throws(() => {
     ;(definition as { name: string }).name = 'others'
   }, TypeError)
-  t.match(definition, {
-    name: 'things',
-    id: { property: 'id', generate: 'uuid' },
-    type: { timestamps: { created: undefined, updated: undefined } },
-    lists: { limit: { default: 20, maximum: 100 }, order: [{ property: 'id', descending: false }] },
-    put: { create: false },
-    etag: { required: false, acceptWeak: false, onPut: 'exact' },
-    formats: [json],
-    mediaTypes: ['application/json']
-  })
+  t.match(definition, { name: 'things', id: { property: 'id', generate: 'uuid' } })
   t.strictSame([...definition.actions], ['list', 'create', 'read', 'replace', 'update', 'remove'])
-  t.equal(toCollection(definition).links, undefined)
+  t.strictSame(await observe(t, {}), defaults)
+  const app = await build(t, define({ ...things, storage: memory(), formats: [json, hal] }))
+  const { at, item } = await created(app, '/things', { name: 'a' })
+  t.strictSame(Object.keys(item).sort(), ['id', 'name'], 'no timestamps')
+  const read = await ask(app, `GET ${at}`, { fields: { accept: 'application/hal+json' } })
+  t.strictSame(Object.keys(read.json()._links).sort(), ['collection', 'self'], 'no further links')
+})
+
+test('options replace all of these defaults', async (t) => {
+  const options = {
+    list: { limit: { default: 10, maximum: 50 }, order: ['-id'] },
+    put: { create: true },
+    etag: { required: true, acceptWeak: true, onPut: 'always' },
+    formats: [xml, json]
+  }
+  t.strictSame(await observe(t, options), {
+    length: 10,
+    first: ids.at(-1),
+    limits: [200, 400, 400, 400],
+    types: ['application/xml', 'application/xml'],
+    withoutTag: 428,
+    withWeakTag: 200,
+    exactPut: '200 with ETag',
+    otherPut: '200 with ETag',
+    putOfMissing: 201
+  })
 })
 
 test('an option of a group that is undefined has its default', async (t) => {
   const options = {
-    ...things,
     list: { limit: { default: undefined, maximum: 50 } },
     put: { create: undefined },
     etag: { onPut: undefined }
   }
-  t.match(define(options as unknown as typeof things), {
-    lists: { limit: { default: 20, maximum: 50 } },
-    put: { create: false },
-    etag: { required: false, acceptWeak: false, onPut: 'exact' }
-  })
+  t.strictSame(await observe(t, options), { ...defaults, limits: [200, 400, 400, 400] })
 })
 
 test('properties can have the names of Object.prototype methods', async (t) => {
@@ -557,14 +613,21 @@ test('define does not modify the given schema', async (t) => {
 })
 
 test('the list order ends with the id', async (t) => {
-  const order = (...properties: Array<'id' | '-id' | 'name' | '-name' | 'size'>) =>
-    toCollection(define({ ...things, list: { order: properties } })).lists.order.map(
-      ({ property, descending }) => (descending ? '-' : '') + property
-    )
-  t.strictSame(order(), ['id'])
-  t.strictSame(order('-name', 'size'), ['-name', 'size', 'id'])
-  t.strictSame(order('-id'), ['-id'])
-  t.strictSame(order('name', '-id', 'size'), ['name', '-id'], 'the id is unique, so later keys are dropped')
+  const order = async (...properties: Array<'id' | '-id' | 'name' | '-name' | 'size'>) => {
+    const orders: string[][] = []
+    const storage = altered(({ list }) => ({
+      list (query, context) {
+        orders.push((query.order ?? []).map(({ property, descending }) => (descending ? '-' : '') + property))
+        return list(query, context)
+      }
+    }))
+    await ask(await build(t, define({ ...things, storage, list: { order: properties } })), 'GET /things')
+    return orders
+  }
+  t.strictSame(await order(), [['id']])
+  t.strictSame(await order('-name', 'size'), [['-name', 'size', 'id']])
+  t.strictSame(await order('-id'), [['-id']])
+  t.strictSame(await order('name', '-id', 'size'), [['name', '-id']], 'the id is unique, so later keys are dropped')
 })
 
 test('the storage receives the shape of the collection', async (t) => {
@@ -591,34 +654,36 @@ test('the storage receives the shape of the collection', async (t) => {
 
 test('timestamps are found by convention, set by option, or turned off', async (t) => {
   const stamp = Type.String({ format: 'date-time', readOnly: true })
-  const getTimestamps = (schema: object, timestamps?: unknown) =>
-    (
-      loose({
-        name: 'things',
-        schema,
-        storage: memory(),
-        timestamps,
-        hooks: { beforeValidation: ({ item }: { item: object }) => item }
-      }) as ReturnType<typeof users>
-    ).type.timestamps
-  const none = { created: undefined, updated: undefined }
-  t.strictSame(getTimestamps(Type.Object({ id, createdAt: stamp, updatedAt: stamp })), {
-    created: 'createdAt',
-    updated: 'updatedAt'
-  })
-  t.strictSame(getTimestamps(Type.Object({ id, updatedAt: stamp })), { created: undefined, updated: 'updatedAt' })
+  const old = '2000-01-01T00:00:00.000Z'
+  /** The properties that the library sets when an item is created, and those that it sets when an item changes. */
+  const getTimestamps = async (properties: Record<string, TSchema>, timestamps?: unknown) => {
+    const names = Object.keys(properties)
+    const stored = { id: ids[0]!, ...Object.fromEntries(names.map((name) => [name, old])) }
+    const definition = loose({
+      name: 'things',
+      schema: Type.Object({ id, name: Type.Optional(Type.String()), ...properties }),
+      storage: memory({ items: [stored] }),
+      timestamps,
+      // The other properties that are required and readOnly.
+      hooks: { beforeValidation: ({ item }: { item: object }) => ({ ...stored, ...item }) }
+    })
+    const app = await build(t, definition as Definition)
+    const writable = names.filter((name) => properties[name]!.readOnly !== true)
+    const { item } = await created(app, '/things', Object.fromEntries(writable.map((name) => [name, old])))
+    const update = await ask(app, `PATCH /things/${stored.id}`, { content: { name: 'b' }, type: mergePatch })
+    t.equal(update.statusCode, 200)
+    return [item, update.json()].map((item) => names.filter((name) => item[name] !== old))
+  }
+  const none = [[], []]
+  t.strictSame(await getTimestamps({ createdAt: stamp, updatedAt: stamp }), [['createdAt', 'updatedAt'], ['updatedAt']])
+  t.strictSame(await getTimestamps({ updatedAt: stamp }), [['updatedAt'], ['updatedAt']])
   t.strictSame(
-    getTimestamps(
-      Type.Object({ id, createdAt: Type.String({ format: 'date-time' }), updatedAt: Type.String({ readOnly: true }) })
-    ),
+    await getTimestamps({ createdAt: Type.String({ format: 'date-time' }), updatedAt: Type.String({ readOnly: true }) }),
     none,
     'only readOnly date-times'
   )
-  t.strictSame(getTimestamps(Type.Object({ id, createdAt: stamp, updatedAt: stamp }), false), none)
-  t.strictSame(getTimestamps(Type.Object({ id, createdAt: stamp, at: stamp }), { updated: 'at' }), {
-    created: undefined,
-    updated: 'at'
-  })
+  t.strictSame(await getTimestamps({ createdAt: stamp, updatedAt: stamp }, false), none)
+  t.strictSame(await getTimestamps({ createdAt: stamp, at: stamp }, { updated: 'at' }), [['at'], ['at']])
 })
 
 test('register accepts only what define returned', async (t) => {

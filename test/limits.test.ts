@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import type { Collection } from '../lib/collection.ts'
+import type { Definition } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { idempotency } from '../lib/features/idempotency.ts'
 import { bulk } from '../lib/features/bulk.ts'
@@ -15,7 +15,7 @@ import { define } from './define.ts'
 
 // docs/limits.md, line by line: requests at the limit succeed, requests beyond it are refused as documented.
 
-const open = (): Collection =>
+const open = (): Definition =>
   define({
     name: 'open',
     schema: Type.Object({
@@ -24,9 +24,9 @@ const open = (): Collection =>
       list: Type.Optional(Type.Array(Type.Integer(), { maxItems: 3 }))
     }),
     storage: memory()
-  }) as Collection
+  })
 
-const wide = (): Collection =>
+const wide = (): Definition =>
   define({
     name: 'wide',
     schema: Type.Object({
@@ -34,7 +34,7 @@ const wide = (): Collection =>
       ...Object.fromEntries(names(200).map((name) => [name, Type.Optional(Type.Integer())]))
     }),
     storage: memory()
-  }) as Collection
+  })
 
 interface Outcome {
   readonly statusCode: number
@@ -191,7 +191,7 @@ const lines: Readonly<Record<string, Line>> = {
             at: Type.String({ format: 'date-time' })
           }),
           storage: memory()
-        }) as Collection
+        })
       ),
     // The offset moves it to the next year.
     ask: (app, year) =>

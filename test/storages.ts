@@ -1,7 +1,5 @@
-import type { Collection } from '../lib/collection.ts'
+import type { Definition, Shape, Storage } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
-import type { Shape, Storage } from '../lib/storage/contract.ts'
-import type { SqlAdapter } from '../lib/storage/sql.ts'
 import { databases } from './storage/databases.ts'
 
 // For tests of behavior that must be the same with every storage.
@@ -13,7 +11,7 @@ interface Closing {
 interface OpenStorage {
   readonly storage: <Item extends object>(shape: Shape) => Storage<Item>
   /** Creates the table of a definition, if the storage has tables. */
-  prepare(collection: Collection, unique?: readonly string[]): Promise<void>
+  prepare(definition: Definition): Promise<void>
 }
 
 export interface TestStorage {
@@ -21,21 +19,6 @@ export interface TestStorage {
   /** Why it cannot be tested here. */
   readonly skip: string | false
   open(t: Closing): Promise<OpenStorage>
-}
-
-/** Creates the table of a collection, with that of its receipts if it needs one. */
-export async function createTable (
-  adapter: SqlAdapter,
-  { name, schema, id: { property, generate }, attached }: Collection,
-  unique: ReadonlyArray<string | readonly string[]> = []
-): Promise<void> {
-  await adapter.createTable({
-    name,
-    schema,
-    id: { property, generate },
-    unique,
-    receipts: attached.required.has('receipts')
-  })
 }
 
 const sqlite = databases.find(({ name }) => name === 'sqlite')!
@@ -51,7 +34,7 @@ export const storages: readonly TestStorage[] = [
       const adapter = database.adapter()
       return {
         storage: adapter,
-        prepare: (collection, unique) => createTable(adapter, collection, unique)
+        prepare: (definition) => adapter.createTable(definition)
       }
     }
   }

@@ -1,11 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import { define } from '../../lib/index.ts'
-import type { Collection } from '../../lib/collection.ts'
 import { things } from '../../lib/storage/conformance/thing.ts'
 import type { Thing } from '../../lib/storage/conformance.ts'
 import type { Context, Filter } from '../../lib/storage/contract.ts'
-import type { Feature } from '../../lib/index.ts'
+import type { Definition, Feature } from '../../lib/index.ts'
 import { jsonServer, reactAdmin, refine } from '../../lib/features/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import type { Adapter } from '../../lib/storage/contract.ts'
@@ -15,7 +14,7 @@ import { query } from './query.ts'
 
 const names = Array.from({ length: 120 }, (_, index) => `p${index}`)
 
-const wide = (storage: Adapter<object>): Collection =>
+const wide = (storage: Adapter<object>): Definition =>
   define({
     name: 'wide',
     schema: Type.Object({
@@ -24,7 +23,7 @@ const wide = (storage: Adapter<object>): Collection =>
       ...Object.fromEntries(names.map((name) => [name, Type.Optional(Type.Integer())]))
     }),
     storage
-  } as never) as Collection
+  } as never)
 
 test('the limit on filter conditions also applies to client dialects', async (t) => {
   const conditions = (count: number) => Object.fromEntries(names.slice(0, count).map((name) => [name, 1]))

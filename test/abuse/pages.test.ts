@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
-import type { Collection } from '../../lib/collection.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { ask, build, created, notes } from '../app.ts'
@@ -55,7 +54,7 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefin
     const adapter = database?.adapter()
     const definition = define({ name: 'stories', schema: Story, storage: adapter ?? memory() })
     await adapter?.createTable(definition)
-    const app = await build(t, definition as Collection)
+    const app = await build(t, definition)
     for (const title of titles) await created(app, '/stories', { title, text })
     for (const format of ['application/json', 'application/xml', 'application/hal+json']) {
       const forth = await follow(app, { from: '/stories?sort=title', rel: 'next', format })
@@ -77,7 +76,7 @@ test('an expanded item counts toward the page size once for each item that inclu
   const stories = define({ name: 'stories', schema: Story, storage: memory() }).with(
     expand({ bound: { collection: books, property: 'book' } } as never)
   )
-  const app = await build(t, [books, stories as Collection])
+  const app = await build(t, [books, stories])
   const {
     item: { id }
   } = await created(app, '/notes', { text })
@@ -90,14 +89,14 @@ test('an expanded item counts toward the page size once for each item that inclu
 
 test('an item longer than a page gets a page of its own', async (t) => {
   const definition = define({ name: 'stories', schema: Story, storage: memory() })
-  const app = await build(t, definition as Collection, { bodyLimit: 10_000_000 })
+  const app = await build(t, definition, { bodyLimit: 10_000_000 })
   for (const title of ['10', '11', '12']) await created(app, '/stories', { title, text: 'x'.repeat(5_000_000) })
   t.strictSame((await follow(app, { from: '/stories?sort=title', rel: 'next' })).pages, [['10'], ['11'], ['12']])
 })
 
 test('the ETag of a page that ends early works for If-None-Match', async (t) => {
   const definition = define({ name: 'stories', schema: Story, storage: memory() })
-  const app = await build(t, definition as Collection)
+  const app = await build(t, definition)
   for (const title of titles) await created(app, '/stories', { title, text })
   const first = await ask(app, 'GET /stories')
   const { etag = '' } = first.headers

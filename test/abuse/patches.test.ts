@@ -1,7 +1,6 @@
 import { test } from 'tap'
 import { Type } from '@sinclair/typebox'
 import { define } from '../../lib/index.ts'
-import type { Collection } from '../../lib/collection.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ask, build } from '../app.ts'
 import { isProportional } from '../growth.ts'
@@ -14,7 +13,7 @@ test('the time of a JSON Patch is proportional to its operations, also in an obj
       map: Type.Unknown()
     }),
     storage: memory()
-  }) as Collection
+  })
   const app = await build(t, definition, { bodyLimit: 10_000_000 })
   const map = Object.fromEntries(Array.from({ length: 70_000 }, (_, index) => [`k${index}`, index]))
   const { location } = (await ask(app, 'POST /maps', { content: { map } })).headers

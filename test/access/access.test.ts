@@ -9,8 +9,7 @@ import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import collection, { allowedActions, define, problem } from '../../lib/index.ts'
-import type { Collection, Definition } from '../../lib/collection.ts'
-import type { AccessContext, AccessOptions, Options } from '../../lib/index.ts'
+import type { AccessContext, AccessOptions, Definition, Options } from '../../lib/index.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { mergeOptions } from '../../lib/define.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -37,13 +36,13 @@ const named: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> = {
   }
 }
 
-function notes (options: Partial<Options<typeof Note>> = {}): Collection {
+function notes (options: Partial<Options<typeof Note>> = {}): Definition {
   return define(
     mergeOptions(
       { access: named },
       { name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items }), ...options }
     )
-  ) as Collection
+  )
 }
 
 /** A collection without authentication. */
@@ -211,7 +210,7 @@ test('authenticate runs once per request, before the content is read, and only f
       return request.headers.authorization
     }
   }
-  const other = open('others') as Collection
+  const other = open('others')
   const rule: NonNullable<AccessOptions['allow']> = { all: ({ caller }) => caller !== undefined }
   const app = await serve(t, [notes({ access: { ...authentication, allow: rule } }).with(bulk()), other])
   await ask(app, 'POST /notes', { content: [{ text: 'a' }, { text: 'b' }], ...as('ada') })
@@ -354,12 +353,12 @@ test('allowedActions() returns the actions of the current caller', async (t) => 
     actions: ['list', 'read', 'create', 'remove'],
     access: { allow: { list: 'public', remove: ({ caller }) => caller === 'root', all: 'authenticated' } }
   })
-  const nested = open('nested').with(within(guarded, 'id')) as Collection
+  const nested = open('nested').with(within(guarded, 'id'))
   const app = Fastify()
   t.after(() => app.close())
   const listAllowed = async (request: FastifyRequest): Promise<string[][]> =>
     Promise.all(
-      [guarded, open('open', { actions: ['list'] }) as Collection, nested].map(async (each) => [
+      [guarded, open('open', { actions: ['list'] }), nested].map(async (each) => [
         ...(await allowedActions(each, request))
       ])
     )
@@ -415,7 +414,7 @@ test('PUT creates an item only for a caller who may create', async (t) => {
     put: { create: true },
     access: { ...named, allow: { all: 'authenticated', create: ({ caller }) => caller === 'root' } }
   })
-  const app = await serve(t, pages as Collection)
+  const app = await serve(t, pages)
   const content = { text: 'x' }
   t.equal((await ask(app, 'PUT /pages/a', { content, ...as('ada') })).statusCode, 404)
   t.equal((await ask(app, 'PUT /pages/a', { content, ...as('root') })).statusCode, 201)
@@ -433,7 +432,7 @@ test('a nested collection is accessible only to callers who may read the parent'
     id: { generate: 'storage' },
     storage: memory()
   })
-  const app = await serve(t, [parents, children.with(within(parents, 'parentId')) as Collection])
+  const app = await serve(t, [parents, children.with(within(parents, 'parentId'))])
   const content = {}
   for (const [name, status] of [
     [undefined, 401],
@@ -815,7 +814,7 @@ test('responses with nested or expanded items follow the cache policy of the oth
   const children = define({ ...options, cache: { read: 'public, max-age=60' } }).with(
     expand({ parent: { collection: parents, property: 'parentId' } })
   )
-  const app = await serve(t, [parents, children as Collection])
+  const app = await serve(t, [parents, children])
   t.equal((await ask(app, 'GET /children/1')).headers['cache-control'], 'public, max-age=60')
   const expanded = await ask(app, 'GET /children/1?expand=parent', as('ada'))
   t.equal(expanded.json().parent.text, 'one')
@@ -831,13 +830,13 @@ test('responses with nested or expanded items follow the cache policy of the oth
     code: 'FST_COLLECTION_BAD_OPTION',
     message: /its responses depend on the caller/
   })
-  const nested = await serve(t, [parents, define(options).with(within(parents, 'parentId')) as Collection])
+  const nested = await serve(t, [parents, define(options).with(within(parents, 'parentId'))])
   t.equal((await ask(nested, 'GET /parents/1/children', as('ada'))).headers['cache-control'], 'no-store')
   const cached = await serve(t, [
     parents,
     define({ ...options, cache: 'private, max-age=5' })
       .with(expand({ parent: { collection: parents, property: 'parentId' } }))
-      .with(within(parents, 'parentId')) as Collection
+      .with(within(parents, 'parentId'))
   ])
   const answer = await ask(cached, 'GET /parents/1/children?expand=parent', as('ada'))
   t.strictSame(

@@ -4,7 +4,6 @@ import type { FastifyRequest } from 'fastify'
 import { test } from 'tap'
 import collection, { define, problem } from '../../lib/index.ts'
 import { version } from '../../lib/features/version/version.ts'
-import type { Collection } from '../../lib/collection.ts'
 import type { Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { action } from '../../lib/features/action.ts'
@@ -116,7 +115,7 @@ test('a collection with hooks can be expanded or nested if it has access rules f
       ...options
     } as never)
     t.throws(
-      () => articles().with(within(older as Collection, 'author')),
+      () => articles().with(within(older, 'author')),
       refused,
       'an older version has the same hooks and the same check'
     )
@@ -131,7 +130,7 @@ test('a collection with hooks can be expanded or nested by a collection with the
     hooked,
     both,
     articles({ routes: { all: { onRequest: authenticate } } }).with(within(hooked, 'author'))
-  ] as Collection[])
+  ])
   for (const url of ['/people/1', '/articles?expand=person', '/articles/1?expand=person', '/people/1/articles']) {
     t.equal((await ask(app, `GET ${url}`)).statusCode, 401, url)
     t.equal((await ask(app, `GET ${url}`, { fields: { authorization: 'Bearer ada' } })).statusCode, 200, url)
@@ -189,7 +188,7 @@ test('a nested URL does not reveal which parents exist to a caller who cannot re
   for (const [who, user, options] of guards) {
     const parent = people(options)
     const child = articles().with(idempotency(), bulk())
-    const app = await build(t, [parent, child.with(within(parent, 'author'))] as Collection[])
+    const app = await build(t, [parent, child.with(within(parent, 'author'))])
     const fields = user === undefined ? {} : { 'x-user': user }
     const requests: Array<[line: string, more?: object]> = [
       ['GET', {}],
@@ -245,7 +244,7 @@ test('hooks of the app run for every collection registered in it', async (t) => 
   app.addHook('onRequest', authenticate)
   const parent = people()
   for (const each of [parent, articles().with(expand({ person: { collection: parent, property: 'author' } }))]) {
-    await app.register(collection, each as Collection)
+    await app.register(collection, each)
   }
   t.equal((await ask(app, 'GET /articles?expand=person')).statusCode, 401)
 })
@@ -316,7 +315,7 @@ test('the error message about a custom action states how to fix it, and the fixe
     articles({ routes: { all: { onRequest: authenticate } } }).with(cancel() as never),
     articles({ routes }).with(cancel({ route: { onRequest: authenticate } }) as never)
   ]) {
-    const app = await build(t, fixed as Collection)
+    const app = await build(t, fixed)
     t.equal((await ask(app, 'POST /articles/1/cancel')).statusCode, 401)
     const authorized = await ask(app, 'POST /articles/1/cancel', { fields: { authorization: 'Bearer ada' } })
     t.equal(authorized.statusCode, 200)

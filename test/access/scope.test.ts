@@ -6,8 +6,7 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import collection, { define } from '../../lib/index.ts'
-import type { Collection } from '../../lib/collection.ts'
-import type { Adapter, AccessOptions, Options, ScopeFunction, Shape, Storage } from '../../lib/index.ts'
+import type { AccessOptions, Adapter, Definition, Options, ScopeFunction, Shape, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 import { bulk } from '../../lib/features/bulk.ts'
@@ -51,14 +50,14 @@ const createAsk =
         fields: { ...(user !== undefined && { 'x-user': user }), ...fields }
       })
 
-async function serve (t: Test, ...collections: readonly Collection[]): Promise<Ask> {
+async function serve (t: Test, ...collections: readonly Definition[]): Promise<Ask> {
   const app = Fastify()
   t.after(() => app.close())
   for (const each of collections) await app.register(collection, each)
   return createAsk(app)
 }
 
-function notes (options: Partial<Options<typeof Note>> = {}): Collection {
+function notes (options: Partial<Options<typeof Note>> = {}): Definition {
   const given = {
     name: 'notes',
     schema: Note,
@@ -67,7 +66,7 @@ function notes (options: Partial<Options<typeof Note>> = {}): Collection {
     unique: ['slug'],
     ...options
   } as const
-  return define({ ...given, access: { ...authentication, scope: own, ...options.access } }) as Collection
+  return define({ ...given, access: { ...authentication, scope: own, ...options.access } })
 }
 
 /** Storages with the items; each database is separate. */
@@ -366,7 +365,7 @@ test('the scope sets readOnly properties', async (t) => {
       scope: ({ caller }) => (caller === 'root' || caller === undefined ? undefined : { values: { owner: caller } })
     }
   })
-  const ask = await serve(t, kept as Collection)
+  const ask = await serve(t, kept)
   t.strictSame((await ask('POST /kept', 'ada', { text: 'x' })).json(), { id: 1, owner: 'ada', text: 'x' })
   t.equal((await ask('POST /kept', 'ada', { text: 'x', owner: 'bob' })).statusCode, 422)
   t.strictSame(
@@ -406,7 +405,7 @@ test('PUT that creates returns 409 if the id belongs to a row outside the scope'
     put: { create: true },
     access: { ...authentication, scope: ({ caller }) => ({ values: { owner: caller ?? '' } }) }
   })
-  const ask = await serve(t, pages as Collection)
+  const ask = await serve(t, pages)
   const answer = await ask('PUT /pages/a', 'ada', { text: 'x' })
   t.equal(answer.statusCode, 409)
   t.equal(answer.json().code, 'not-unique')
@@ -441,7 +440,7 @@ test('a nested collection is limited to the parents of the caller and has its ow
     }
   })
   const parents = notes()
-  const ask = await serve(t, parents, comments.with(within(parents, 'noteId')) as Collection)
+  const ask = await serve(t, parents, comments.with(within(parents, 'noteId')))
   const ids = async (url: string, user: string): Promise<unknown> => {
     const answer = await ask(`GET ${url}`, user)
     return answer.statusCode === 200 ? answer.json().map(({ id }: { id: number }) => id) : answer.statusCode
@@ -491,7 +490,7 @@ test('expand returns only items that the caller may read, and null otherwise', a
       ]
     })
   }).with(expand({ team: { collection: teams, property: 'teamId' } }))
-  const ask = await serve(t, players as Collection, teams as Collection)
+  const ask = await serve(t, players, teams)
   const listTeams = async (user?: string): Promise<unknown> =>
     (await ask('GET /players?expand=team', user))
       .json()

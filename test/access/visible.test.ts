@@ -6,8 +6,7 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import collection, { json } from '../../lib/index.ts'
 import { xml } from '../../lib/formats/xml.ts'
-import type { Collection } from '../../lib/collection.ts'
-import type { AccessOptions, Options } from '../../lib/index.ts'
+import type { AccessOptions, Definition, Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 import { bulk } from '../../lib/features/bulk.ts'
@@ -37,7 +36,7 @@ const authentication: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'>
 }
 const hr = ({ caller }: { caller: string | undefined }): boolean => caller === 'hr'
 
-function people (options: Partial<Options<typeof Person>> = {}): Collection {
+function people (options: Partial<Options<typeof Person>> = {}): Definition {
   const visible: NonNullable<Options<typeof Person>['access']>['visible'] = {
     salary: hr,
     notes: async ({ caller }) => caller === 'hr' || caller === 'boss'
@@ -49,7 +48,7 @@ function people (options: Partial<Options<typeof Person>> = {}): Collection {
     storage: memory({ items }),
     ...options,
     access: { ...authentication, visible, ...options.access }
-  }) as Collection
+  })
 }
 
 type Ask = (
@@ -60,7 +59,7 @@ type Ask = (
   type?: string
 ) => Promise<LightMyRequestResponse>
 
-async function serve (t: Test, ...collections: readonly Collection[]): Promise<Ask> {
+async function serve (t: Test, ...collections: readonly Definition[]): Promise<Ask> {
   const app = Fastify()
   t.after(() => app.close())
   for (const each of collections) await app.register(collection, each)
@@ -365,7 +364,7 @@ test('an expanded item contains only properties that the caller can see', async 
       secret: { collection: persons, property: 'secretId' }
     })
   )
-  const ask = await serve(t, persons, tasks as Collection)
+  const ask = await serve(t, persons, tasks)
   const person = async (user: string): Promise<unknown> => (await ask('GET /tasks/1?expand=person', user)).json().person
   t.match(await person('hr'), { salary: 300, notes: { text: 'brilliant' } })
   t.strictSame(await person('ada'), { id: 1, name: 'Ada', updatedAt })
@@ -390,7 +389,7 @@ test('a required property that the caller cannot see needs a default or a before
     level: Type.Integer(),
     grade: Type.Integer({ default: 3 })
   })
-  const jobs = (options: Partial<Options<typeof Job>> = {}): Collection =>
+  const jobs = (options: Partial<Options<typeof Job>> = {}): Definition =>
     define({
       name: 'jobs',
       schema: Job,
@@ -398,7 +397,7 @@ test('a required property that the caller cannot see needs a default or a before
       storage: memory(),
       ...options,
       access: { ...authentication, visible: { level: hr, grade: hr }, ...options.access }
-    }) as Collection
+    })
   const without = await serve(t, jobs())
   t.strictSame((await without('POST /jobs', 'ada', { title: 'x' })).json().errors, [
     { pointer: '/level', message: 'is required' }
@@ -441,7 +440,7 @@ test('a visible function must return true, and does not run for anonymous caller
       id: { generate: 'storage' },
       storage: memory({ items }),
       access: { visible: { salary: ({ request }) => request?.headers['x-role'] === 'hr' } }
-    }) as Collection
+    })
   )
   t.match((await hooked('GET /people/1', undefined, undefined, { 'x-role': 'hr' })).json(), { salary: 300 })
   t.notMatch((await hooked('GET /people/1')).payload, /salary/)
@@ -465,7 +464,7 @@ test('256 combinations of visible properties each return the right properties', 
       )
     }
   })
-  const ask = await serve(t, many as unknown as Collection)
+  const ask = await serve(t, many)
   for (const mask of [...Array.from({ length: 256 }, (_, mask) => mask), 0, 5, 255]) {
     t.equal(
       Object.keys((await ask('GET /many/1', String(mask))).json()).length,

@@ -4,8 +4,7 @@ import Fastify from 'fastify'
 import type { onRequestHookHandler, onSendHookHandler } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import collection, { problem } from '../../lib/index.ts'
-import type { Collection } from '../../lib/collection.ts'
-import type { Options } from '../../lib/index.ts'
+import type { Definition, Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { define } from '../define.ts'
 
@@ -31,8 +30,8 @@ const Note = Type.Object({
   updatedAt: Type.String({ format: 'date-time', readOnly: true })
 })
 
-function notes (name: string, options: Partial<Options<typeof Note>>): Collection {
-  return define({ name, schema: Note, id: { generate: 'client' }, storage: memory(), ...options }) as Collection
+function notes (name: string, options: Partial<Options<typeof Note>>): Definition {
+  return define({ name, schema: Note, id: { generate: 'client' }, storage: memory(), ...options })
 }
 
 /** Names the caller in every response, so that a response replayed to another caller is detected. */

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { AccessContext } from '../../lib/index.ts'
+import type { AccessContext, Definition } from '../../lib/index.ts'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import tap, { test } from 'tap'
@@ -8,7 +8,6 @@ import { html } from '../../lib/formats/html.ts'
 import collection, { json } from '../../lib/index.ts'
 import { version } from '../../lib/features/version/version.ts'
 import { hal } from '../../lib/formats/hal.ts'
-import type { Collection } from '../../lib/collection.ts'
 import type { Feature, Format } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import type { Receipts, Shape, Storage } from '../../lib/storage/contract.ts'
@@ -19,7 +18,6 @@ import { softDelete } from '../../lib/features/soft-delete.ts'
 import { ask, build, logged, notes } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 import type { Database } from '../storage/databases.ts'
-import { createTable } from '../storages.ts'
 import { define } from '../define.ts'
 
 // The responses to writes, and what is stored, on every storage.
@@ -28,7 +26,7 @@ interface Store {
   readonly adapter: <Item extends object>(shape: Shape) => Storage<Item>
   /** Undefined for memory. */
   readonly database: Database | undefined
-  createTable(definition: Collection, unique?: ReadonlyArray<readonly string[]>): Promise<void>
+  createTable(definition: Definition): Promise<void>
 }
 
 interface Available {
@@ -66,13 +64,13 @@ const stores: readonly Available[] = [
       return {
         adapter,
         database,
-        createTable: (collection, unique) => createTable(adapter, collection, unique)
+        createTable: (definition) => adapter.createTable(definition)
       }
     }
   }))
 ]
 
-async function serve (t: Test, ...definitions: Collection[]): Promise<FastifyInstance> {
+async function serve (t: Test, ...definitions: Definition[]): Promise<FastifyInstance> {
   return build(t, definitions)
 }
 
@@ -112,7 +110,7 @@ for (const { name, skip, open } of stores) {
           }
         }
       })
-      const keyed = places.with(idempotency(), journal) as Collection
+      const keyed = places.with(idempotency(), journal)
       await createTable(keyed)
       const plain = version(places, 'v1', {
         name: 'older',
@@ -210,7 +208,7 @@ for (const { name, skip, open } of stores) {
           }
         },
         access: { scope: byKey }
-      }).with(idempotency()) as Collection
+      }).with(idempotency())
       await createTable(orders)
       const app = await serve(t, orders)
       const post = (tenant: string) =>
@@ -242,7 +240,7 @@ for (const { name, skip, open } of stores) {
             filter: { property: 'amount', is: 'lt', value: Number(request?.headers['x-limit']) }
           })
         }
-      }).with(idempotency()) as Collection
+      }).with(idempotency())
       await createTable(orders)
       const app = await serve(t, orders)
       const post = (limit: string) =>
@@ -257,7 +255,7 @@ for (const { name, skip, open } of stores) {
         name: 'mounted',
         schema: Type.Object({ id: uuid, amount: Type.Integer() }),
         storage: adapter
-      }).with(idempotency()) as Collection
+      }).with(idempotency())
       await createTable(orders)
       const app = Fastify()
       t.after(() => app.close())
@@ -294,7 +292,7 @@ for (const { name, skip, open } of stores) {
       name: 'large',
       schema: Type.Object({ id: uuid, text: Type.String(), count: Type.Integer({ default: 0 }) }),
       storage: counting
-    }).with(idempotency(), bulk()) as Collection
+    }).with(idempotency(), bulk())
     await createTable(large)
     const app = await serve(t, large)
     const created = await ask(app, 'POST /large', { content: { text: 'x'.repeat(200_000) } })
@@ -365,8 +363,8 @@ for (const { name, skip, open } of stores) {
       accept: ({ id, text }) => ({ id, text }),
       access: { scope }
     })
-    await createTable(pages as Collection)
-    const app = await serve(t, pages as Collection, old as Collection)
+    await createTable(pages)
+    const app = await serve(t, pages, old)
     const red = { 'x-tenant': 'red' }
     const blue = { 'x-tenant': 'blue' }
     for (const id of ['living', 'removed']) {
@@ -421,7 +419,7 @@ for (const { name, skip, open } of stores) {
       storage: adapter,
       id: { generate: 'client' },
       put: { create: true }
-    }) as Collection
+    })
     await createTable(things)
     const app = await serve(t, things)
     const put = (text: number) => ask(app, 'PUT /raced/a', { content: { text: String(text) } })
@@ -506,7 +504,7 @@ test('a replay leaves out everything that its caller can no longer see', async (
         visible: { cost: () => role !== 'clerk', margin: () => role === 'admin' },
         scope: () => ({ filter: { property: 'amount', is: 'lt', value: limit } })
       }
-    }).with(idempotency()) as Collection
+    }).with(idempotency())
   )
   const post = (key: string) => ask(app, 'POST /orders', { content: { amount: 1 }, fields: { 'idempotency-key': key } })
   const first = await post('admin')
@@ -717,7 +715,7 @@ for (const available of databases) {
         'ALTER TABLE deferred ADD CONSTRAINT deferred_code UNIQUE (code) DEFERRABLE INITIALLY DEFERRED'
       )
     }
-    const app = await serve(t, things as Collection, old as Collection)
+    const app = await serve(t, things, old)
     const first = await ask(app, 'POST /deferred', { content: { parent: 'a', code: 'x' } })
     t.equal(first.statusCode, 201, first.payload)
     const other = await ask(app, 'POST /deferred', { content: { parent: 'a', code: 'y' } })

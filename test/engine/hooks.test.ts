@@ -4,8 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { json, problem } from '../../lib/index.ts'
 import { problems } from '../../lib/http/problems.ts'
 import { hal } from '../../lib/formats/hal.ts'
-import type { Collection } from '../../lib/collection.ts'
-import type { Change, CommittedChange, Options } from '../../lib/index.ts'
+import type { Change, CommittedChange, Definition, Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ada, altered, ask, build, created, gate, logged, users } from '../app.ts'
 import { define } from '../define.ts'
@@ -16,7 +15,7 @@ const merge = 'application/merge-patch+json'
 const operations = 'application/json-patch+json'
 
 /** A collection with these properties, and the options that most tests need. */
-function things (properties: Parameters<typeof Type.Object>[0], options: object = {}): Collection {
+function things (properties: Parameters<typeof Type.Object>[0], options: object = {}): Definition {
   // The options are typed as loosely as the schema.
   const loose = {
     name: 'things',
@@ -24,7 +23,7 @@ function things (properties: Parameters<typeof Type.Object>[0], options: object 
     storage: memory(),
     ...options
   } as unknown as Options<ReturnType<typeof Type.Object>>
-  return define(loose) as Collection
+  return define(loose)
 }
 
 interface Failed {
@@ -493,7 +492,7 @@ test('an id set by the client is kept as it is, and an existing id returns 409 w
     schema: Type.Object({ slug: Type.String(), title: Type.String() }),
     id: { property: 'slug', generate: 'client' },
     storage: memory()
-  }) as Collection
+  })
   const app = await build(t, pages)
   for (const slug of [
     'about',
@@ -1069,7 +1068,7 @@ test('with put.create, PUT creates a missing item with the id of the URI', async
 
 test('an item with additional properties cannot add links to HAL (draft-kelly-json-hal-11, section 4.1)', async (t) => {
   const Open = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }) }, { additionalProperties: true })
-  const app = await build(t, define({ name: 'open', schema: Open, storage: memory() }) as Collection)
+  const app = await build(t, define({ name: 'open', schema: Open, storage: memory() }))
   const answer = await ask(app, 'POST /open', {
     content: { _links: { self: { href: 'https://elsewhere.example/' } } },
     fields: { accept: 'application/hal+json' }
@@ -1164,7 +1163,7 @@ test('a problem thrown by the app is not logged as a failure, but an error with 
   }
   let fail: () => void = () => {}
   const hook = async (): Promise<void> => fail()
-  const places: Array<[string, Collection]> = [
+  const places: Array<[string, Definition]> = [
     [
       'prepare',
       things(

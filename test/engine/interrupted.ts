@@ -1,16 +1,14 @@
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool as MysqlPool } from 'mysql2/promise'
-import type { Collection } from '../../lib/collection.ts'
+import type { Definition, Shape, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
-import type { Shape, Storage } from '../../lib/storage/contract.ts'
 import { mysqlPool, noMysql, noServers } from '../storage/databases.ts'
 import { startPostgres } from '../storage/servers.ts'
 import { startProxy, type Proxy } from '../storage/proxy.ts'
-import { createTable } from '../storages.ts'
 
 // Storages with few connections, which can tell what a request that was interrupted has left behind.
 
@@ -20,7 +18,7 @@ interface Closing {
 
 export interface WatchedStorage {
   readonly storage: <Item extends object>(shape: Shape) => Storage<Item>
-  prepare(collection: Collection): Promise<void>
+  prepare(definition: Definition): Promise<void>
   /** What is not as before any request: busy connections, open transactions, requests that wait. */
   findRemains(): Promise<string[]>
   readonly proxy?: Proxy | undefined
@@ -54,7 +52,7 @@ export const watchedDatabases: readonly WatchedDatabase[] = [
       return {
         storage: adapter,
         run: async (text) => database.prepare(text).all(),
-        prepare: (collection) => createTable(adapter, collection),
+        prepare: (definition) => adapter.createTable(definition),
         findRemains: async () => database.isTransaction ? ['an open transaction'] : []
       }
     }
@@ -79,7 +77,7 @@ export const watchedDatabases: readonly WatchedDatabase[] = [
         storage: adapter,
         proxy,
         run: async (text) => (await watcher.query(text)).rows,
-        prepare: (collection) => createTable(adapter, collection),
+        prepare: (definition) => adapter.createTable(definition),
         async findRemains () {
           const { rows } = await watcher.query(
             "SELECT state, query FROM pg_stat_activity WHERE application_name = 'watched' AND state <> 'idle'"
@@ -112,7 +110,7 @@ export const watchedDatabases: readonly WatchedDatabase[] = [
           await watcher.query(`USE ${name}`)
           return (await watcher.query(text))[0] as unknown[]
         },
-        prepare: (collection) => createTable(adapter, collection),
+        prepare: (definition) => adapter.createTable(definition),
         async findRemains () {
           const [rows] = await watcher.query(`SELECT p.COMMAND AS command, t.trx_state AS state, p.INFO AS query
             FROM information_schema.PROCESSLIST p LEFT JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = p.ID

@@ -86,7 +86,7 @@ async function openService (t: Test, watched: WatchedStorage, steps: Steps, mill
   t.after(() => app.close())
   await app.register(registry)
   for (const definition of [others, notes]) {
-    await watched.prepare(definition as never)
+    await watched.prepare(definition)
     await app.register(collection, definition)
   }
   // What the test itself writes and reads may take as long as it takes.
@@ -288,7 +288,7 @@ for (const { name, skip, open } of watchedDatabases) {
         }
       })
     )
-    await watched.prepare(notes as never)
+    await watched.prepare(notes)
     await watched.run!('CREATE TABLE log (number integer)')
     const app = Fastify({ forceCloseConnections: true })
     t.after(() => app.close())
@@ -343,7 +343,7 @@ test('sqlite: the database that a function still uses after a timeout is refused
       }
     })
   )
-  await watched.prepare(notes as never)
+  await watched.prepare(notes)
   await watched.run!('CREATE TABLE log (text TEXT)')
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())

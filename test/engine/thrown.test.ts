@@ -58,7 +58,7 @@ for (const { name, skip, open } of watchedDatabases) {
     t.after(() => app.close())
     await app.register(registry)
     for (const definition of [others, notes]) {
-      await watched.prepare(definition as never)
+      await watched.prepare(definition)
       await app.register(collection, definition)
     }
     const { at } = await created(app, '/notes', { text: 'first' })

@@ -13,8 +13,8 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import collection, { corsOptions, define, json, problem } from '../../lib/index.ts'
 import { hal } from '../../lib/formats/hal.ts'
-import type { Collection } from '../../lib/collection.ts'
-import type { Storage } from '../../lib/index.ts'
+import { toCollection } from '../../lib/collection.ts'
+import type { Definition, Storage } from '../../lib/index.ts'
 import { translateQuery } from '../../lib/listing/dialects.ts'
 import type { Problem } from '../../lib/http/problems.ts'
 import type { Translation } from '../../lib/listing/query-parameter.ts'
@@ -64,7 +64,7 @@ const createDialects = (names: readonly ProfileName[]) => names.map((name) => di
 function posts (
   profiles: readonly ProfileName[],
   storage?: (storage: Storage<object>) => Partial<Storage<object>>
-): Collection {
+): Definition {
   const items = seed.map((item, index) => ({ id: index + 1, ...item }))
   return define({
     name: 'posts',
@@ -73,17 +73,17 @@ function posts (
     unique: ['title'],
     list: { search: ['title'] },
     storage: storage === undefined ? memory({ items }) : altered(storage)
-  }).with(...createDialects(profiles)) as Collection
+  }).with(...createDialects(profiles))
 }
 
-function pages (profiles: readonly ProfileName[]): Collection {
+function pages (profiles: readonly ProfileName[]): Definition {
   return define({
     name: 'pages',
     schema: Page,
     unique: ['title'],
     list: { search: ['title'] },
     storage: memory({ items: seed.map((item, index) => ({ id: uuid(index), ...item })) })
-  }).with(...createDialects(profiles)) as Collection
+  }).with(...createDialects(profiles))
 }
 
 const kinds = [
@@ -466,7 +466,7 @@ function read (profiles: readonly ProfileName[], query: string): Translation | P
   for (const [name, value] of new URLSearchParams(query)) {
     parameters[name] = name in parameters ? [parameters[name]!, value].flat() : value
   }
-  return translateQuery(posts(profiles).lists, parameters)
+  return translateQuery(toCollection(posts(profiles)).lists, parameters)
 }
 
 const byId = { property: 'id', descending: false }
@@ -711,8 +711,8 @@ test('related items are embedded as the client requests', async (t) => {
   t.after(() => app.close())
   const items = seed.map((item, index) => ({ id: index + 1, ...item }))
   const relations = {
-    writer: { collection: authors as Collection, property: 'author' },
-    editor: { collection: authors as Collection, property: 'author' }
+    writer: { collection: authors, property: 'author' },
+    editor: { collection: authors, property: 'author' }
   } as const
   await app.register(
     collection,
@@ -924,7 +924,7 @@ test('PUT merges the content under react-admin, and replaces the item without a 
 
 test('dialects that the definition does not support fail at boot', async (t) => {
   const right = { name: 'posts', schema: Post, id: { generate: 'storage' }, storage: memory() }
-  const loose = (options: object): Collection => (define as (options: object) => Collection)({ ...right, ...options })
+  const loose = (options: object): Definition => (define as (options: object) => Definition)({ ...right, ...options })
   const lacking = (feature: string) => altered((storage) => ({ supports: { ...storage.supports, [feature]: false } }))
   const Slug = Type.Object({ slug: Type.String(), ...properties })
   const { refine } = features

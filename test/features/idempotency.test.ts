@@ -6,7 +6,7 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import { parseIdempotencyKey } from '../../lib/http/idempotency-key.ts'
 import { problem } from '../../lib/index.ts'
-import type { Collection } from '../../lib/collection.ts'
+import type { Definition } from '../../lib/index.ts'
 import type { Receipts } from '../../lib/storage/contract.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
@@ -156,10 +156,10 @@ test('requests with arrays, nested collections and every format can be repeated'
   const articles = define({ name: 'articles', schema: Article, storage: altered(() => ({})) }).with(
     idempotency(),
     bulk()
-  ) as Collection
+  )
   const app = await build(t, [
     people,
-    (articles as Collection<{ author: string }>).with(within(people, 'author')) as Collection
+    (articles as Definition<{ author: string }>).with(within(people, 'author'))
   ])
   const {
     headers: { location }
@@ -498,7 +498,7 @@ for (const { name, skip, open } of databases) {
         return storage
       }
     }).with(idempotency()))
-    await adapter.createTable(notes().with(idempotency()) as never)
+    await adapter.createTable(notes().with(idempotency()))
     const post = async (app: Parameters<typeof ask>[0], name: string) => {
       return ask(app, 'POST /notes', { content: { text: name }, fields: { 'idempotency-key': name } })
     }

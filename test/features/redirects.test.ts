@@ -3,7 +3,7 @@ import Fastify from 'fastify'
 import { test } from 'tap'
 import collection, { problem } from '../../lib/index.ts'
 import { moved } from '../../lib/service/moved.ts'
-import type { Collection } from '../../lib/collection.ts'
+import type { Definition } from '../../lib/index.ts'
 import { redirects } from '../../lib/features/redirects.ts'
 import type { NewPlace } from '../../lib/features/redirects.ts'
 import { within } from '../../lib/features/within.ts'
@@ -19,7 +19,7 @@ const Page = Type.Object({
 const changes = { PUT: { content: { title: 'x' } }, PATCH: { content: { title: 'x' } }, DELETE: {}, GET: {}, HEAD: {} }
 
 /** Pages, some of which have moved. */
-function pages (moved: Record<string, NewPlace>, options: object = {}): Collection {
+function pages (moved: Record<string, NewPlace>, options: object = {}): Definition {
   return users({
     name: 'pages',
     schema: Page,
@@ -37,7 +37,7 @@ for (const { name, skip, open } of storages) {
       { storage, cache: 'max-age=60', etag: { required: true } }
     )
     await prepare(definition)
-    const app = await build(t, { ...definition, prefix: '/v1' } as Collection)
+    const app = await build(t, { ...definition, prefix: '/v1' })
     for (const slug of ['new', 'ü/%']) {
       t.equal((await ask(app, 'POST /v1/pages', { content: { slug, title: 'New' } })).statusCode, 201)
     }
@@ -183,8 +183,8 @@ test('in a nested collection, an item redirects only to items of the same parent
   const inner = pages({ old: 'new' })
   const app = await build(t, [
     books,
-    (inner as Collection<{ book: string }>).with(within(books, 'book'))
-  ] as Collection[])
+    (inner as Definition<{ book: string }>).with(within(books, 'book'))
+  ])
   for (const id of ['one', 'two']) await ask(app, 'POST /books', { content: { id, name: id } })
   await ask(app, 'POST /books/one/pages', { content: { slug: 'new', title: 'New' } })
   t.match(await ask(app, 'GET /books/one/pages/old'), {
@@ -301,7 +301,7 @@ test('a moved collection with an invalid path fails at boot', async (t) => {
     await app.register(collection, users())
     await t.rejects(
       async () => {
-        for (const move of moves) await app.register(loose, move as Collection)
+        for (const move of moves) await app.register(loose, move as never)
       },
       { code: 'FST_COLLECTION_BAD_MOVE', message },
       JSON.stringify(moves)

@@ -2,8 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import { define } from '../../lib/index.ts'
-import type { Collection } from '../../lib/collection.ts'
-import type { Options } from '../../lib/index.ts'
+import type { Definition, Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { bulk } from '../../lib/features/bulk.ts'
@@ -30,7 +29,7 @@ const Nullable = Type.Object({
 })
 const admin = { authorization: 'admin' }
 
-function base (options: Partial<Options<typeof User>> = {}): Collection {
+function base (options: Partial<Options<typeof User>> = {}): Definition {
   return define({
     name: 'users',
     schema: User,
@@ -38,10 +37,10 @@ function base (options: Partial<Options<typeof User>> = {}): Collection {
     list: { search: ['name'] },
     storage: memory(),
     ...options
-  }) as Collection
+  })
 }
 
-function users (options: Partial<Options<typeof User>> = {}): Collection {
+function users (options: Partial<Options<typeof User>> = {}): Definition {
   return base(options).with(
     softDelete({ property: 'deletedAt', allow: async ({ request }) => request?.headers.authorization === 'admin' })
   )
@@ -63,7 +62,7 @@ for (const { name, skip, open } of storages) {
     const start = async (t: Test, options: object = {}) => {
       const { storage, prepare } = await open(t)
       const definition = users({ storage, schema, ...options } as object)
-      await prepare(definition, ['email'])
+      await prepare(definition)
       return build(t, definition)
     }
 
@@ -250,7 +249,7 @@ for (const { name, skip, open } of storages) {
   test(`parallel deletes, restores and updates stay consistent: ${name}`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const definition = users({ storage })
-    await prepare(definition, ['email'])
+    await prepare(definition)
     const app = await build(t, definition)
     const { at } = await created(app, '/users', { ...ada, name: '0' })
     for (let round = 0; round < 10; round++) {
@@ -314,7 +313,7 @@ test('PUT that creates returns 410 for a deleted item, or restores it for a perm
       }
     }).with(
       softDelete({ property: 'removed', allow: ({ request }) => request?.headers.authorization === 'admin' })
-    ) as Collection
+    )
   )
   const put = (fields = {}) => code(ask(app, 'PUT /pages/a', { content: { title: ' A ' }, fields }))
   t.equal(await put(), '201')
@@ -339,7 +338,7 @@ test('expand and nested collections leave out deleted items', async (t) => {
   const articles = define({ name: 'articles', schema: Article, storage: memory() })
     .with(expand({ author: { collection: authors, property: 'authorId' } }))
     .with(bulk(), softDelete({ property: 'gone', allow: () => true }))
-  const app = await build(t, [authors, articles, articles.with(within(authors, 'authorId'))] as Collection[])
+  const app = await build(t, [authors, articles, articles.with(within(authors, 'authorId'))])
   const author = await created(app, '/authors', ada)
   const article = await created(app, `${author.at}/articles`, { title: 'One' })
   t.equal(

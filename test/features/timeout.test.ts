@@ -8,8 +8,7 @@ import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import { RequestContext } from '../../lib/request/request.ts'
 import {} from '../../lib/index.ts'
-import type { Collection } from '../../lib/collection.ts'
-import type { Storage } from '../../lib/index.ts'
+import type { Definition, Storage } from '../../lib/index.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { timeout } from '../../lib/features/timeout.ts'
@@ -298,10 +297,10 @@ test('the timeout includes reading the parent of a nested collection', async (t)
       }
     }))
   })
-  const child = (notes({ schema: users().schema as never }).with(timeout(limit)) as Collection<{ role: string }>).with(
+  const child = (notes({ schema: users().schema as never }).with(timeout(limit)) as Definition<{ role: string }>).with(
     within(parent, 'role')
   )
-  const app = await build(t, [parent, child as Collection])
+  const app = await build(t, [parent, child])
   const answer = await ask(app, 'GET /users/01900000-0000-7000-8000-000000000001/notes')
   t.match(answer.json(), timedOut)
 })

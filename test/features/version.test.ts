@@ -5,7 +5,7 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import collection, { define, problem } from '../../lib/index.ts'
 import { version } from '../../lib/features/version/version.ts'
-import type { Collection } from '../../lib/collection.ts'
+import type { Definition } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import type { Shape, Storage } from '../../lib/storage/contract.ts'
 import { deprecation } from '../../lib/features/deprecation.ts'
@@ -13,7 +13,7 @@ import { bulk } from '../../lib/features/bulk.ts'
 import { timeout } from '../../lib/features/timeout.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { within } from '../../lib/features/within.ts'
-import { altered, ask, created } from '../app.ts'
+import { altered, ask, build, created } from '../app.ts'
 import { storages } from '../storages.ts'
 
 const User = Type.Object({
@@ -42,13 +42,22 @@ const UserV1 = Type.Object({
 
 type Kept = <Item extends object>(shape: Shape) => Storage<Item>
 
-function both (storage: Kept = memory(), log: string[] = []) {
+interface BothOptions {
+  storage?: Kept
+  log?: string[]
+  /** The values of Accept-Version that select one of the two. */
+  select?: { current: string; old: string }
+}
+
+function both ({ storage = memory(), log = [], select }: BothOptions = {}) {
+  const constrain = (version: string) => ({ routes: { all: { constraints: { version } } } })
   const users = define({
     name: 'users',
     schema: User,
     unique: ['email'],
     list: { search: ['city'] },
     storage,
+    ...select && constrain(select.current),
     hooks: {
       beforeValidation: ({ item, before }) => {
         if (item.name.last === 'Banned') throw problem('forbidden', { detail: 'Not here.' })
@@ -92,14 +101,15 @@ function both (storage: Kept = memory(), log: string[] = []) {
       }
     },
     renamed: { mail: 'email' },
-    list: { search: ['city'], order: ['-updatedAt'] }
+    list: { search: ['city'], order: ['-updatedAt'] },
+    ...select && constrain(select.old)
   })
   return { users, usersV1 }
 }
 
 async function serve (
   t: Test,
-  definitions: readonly Collection[],
+  definitions: readonly Definition[],
   prefixes: readonly string[]
 ): Promise<FastifyInstance> {
   const app = Fastify({ forceCloseConnections: true })
@@ -116,9 +126,9 @@ for (const { name, skip, open } of storages) {
   test(`two versions of a collection share one storage, by prefix: ${name}`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const log: string[] = []
-    const { users, usersV1 } = both(storage, log)
-    await prepare(users as Collection, ['email'])
-    const app = await serve(t, [usersV1, users] as Collection[], ['/v1', '/v2'])
+    const { users, usersV1 } = both({ storage, log })
+    await prepare(users)
+    const app = await serve(t, [usersV1, users], ['/v1', '/v2'])
     const { item } = await created(app, '/v2/users', ada)
     const at = `/users/${String(item.id)}`
     const old = await ask(app, `GET /v1${at}`)
@@ -245,9 +255,9 @@ for (const { name, skip, open } of storages) {
 
   test(`lists of an older version can be queried by properties with the same schema: ${name}`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
-    const { users, usersV1 } = both(storage)
-    await prepare(users as Collection, ['email'])
-    const app = await serve(t, [usersV1, users] as Collection[], ['/v1', '/v2'])
+    const { users, usersV1 } = both({ storage })
+    await prepare(users)
+    const app = await serve(t, [usersV1, users], ['/v1', '/v2'])
     for (const [index, city] of ['Rome', 'Oslo', 'Rome'].entries()) {
       await ask(app, 'POST /v2/users', {
         content: { email: `${index}@example.com`, name: { first: 'A', last: String(index) }, city }
@@ -281,12 +291,8 @@ for (const { name, skip, open } of storages) {
 }
 
 test('versions by Accept-Version share one path, with Vary', async (t) => {
-  const { users, usersV1 } = both()
-  const app = Fastify()
-  t.after(() => app.close())
-  const constrain = (version: string) => ({ all: { constraints: { version } } })
-  await app.register(collection, { ...usersV1, routes: constrain('1.2.0') } as Collection)
-  await app.register(collection, { ...users, routes: constrain('2.0.0') } as Collection)
+  const { users, usersV1 } = both({ select: { current: '2.0.0', old: '1.2.0' } })
+  const app = await build(t, [usersV1, users])
   const v1 = { 'accept-version': '1.x' }
   const v2 = { 'accept-version': '2.0.0' }
   const posted = await ask(app, 'POST /users', { content: ada, fields: v2 })
@@ -344,7 +350,7 @@ test('an older version has the access rules, hooks and preconditions of the curr
     version(guarded, 'v1', mapping).features.map(({ name }) => name),
     ['timeout']
   )
-  const app = await serve(t, [version(guarded, 'v1', mapping), guarded] as Collection[], ['/v1', '/v2'])
+  const app = await serve(t, [version(guarded, 'v1', mapping), guarded], ['/v1', '/v2'])
   const ann = { authorization: 'ann' }
   t.equal((await ask(app, 'GET /v1/notes/a')).statusCode, 401)
   t.equal((await ask(app, 'DELETE /v1/notes/a', { fields: ann })).statusCode, 403)
@@ -387,7 +393,7 @@ test('an older version has the access rules, hooks and preconditions of the curr
   })
   const shown = await serve(
     t,
-    [version(shy, 'v1', { ...mapping, access: { visible: { owner: () => false } } })] as Collection[],
+    [version(shy, 'v1', { ...mapping, access: { visible: { owner: () => false } } })],
     ['/v1']
   )
   t.strictSame((await ask(shown, 'GET /v1/notes')).json(), [])
@@ -399,7 +405,7 @@ test('an older version has the access rules, hooks and preconditions of the curr
         access: { scope: ({ request }) => ({ values: { owner: String(request?.headers.authorization) } }) }
       }),
       scoped
-    ] as Collection[],
+    ],
     ['/v1', '/v2']
   )
   t.equal((await ask(own, 'POST /v1/notes', { content: { id: 'a', body: 'x' }, fields: ann })).statusCode, 201)
@@ -442,7 +448,7 @@ test('an older version can be renamed, nested and deprecated, and needs no trans
     accept: ({ book, text }) => ({ bookId: book, text, size: text.length }),
     renamed: { book: 'bookId' }
   }).with(deprecation({ since: '2026-01-01' }))
-  const app = await serve(t, [books, pages, sheets.with(within(books, 'book'))] as Collection[], ['/', '/', '/'])
+  const app = await serve(t, [books, pages, sheets.with(within(books, 'book'))], ['/', '/', '/'])
   for (const id of ['a', 'b']) await ask(app, 'POST /books', { content: { id, title: id } })
   const posted = await ask(app, 'POST /books/a/sheets', { content: { text: 'abc' } })
   t.match(posted, { statusCode: 201, headers: { location: '/books/a/sheets/1', deprecation: '@1767225600' } })
@@ -469,7 +475,7 @@ test('a request with an Idempotency-Key is applied once, also in an older versio
     accept: ({ body }) => ({ text: body })
   })
   t.strictSame(older.features, notes.features)
-  const app = await serve(t, [older, notes] as Collection[], ['/v1', '/v2'])
+  const app = await serve(t, [older, notes], ['/v1', '/v2'])
   t.equal((await ask(app, 'POST /v1/notes', { content: { body: 'x' } })).statusCode, 400)
   const fields = { 'idempotency-key': '"a"' }
   const [first, second] = [
@@ -483,7 +489,7 @@ test('a request with an Idempotency-Key is applied once, also in an older versio
 
 test('parallel writes to both versions lose no updates', async (t) => {
   const { users, usersV1 } = both()
-  const app = await serve(t, [usersV1, users] as Collection[], ['/v1', '/v2'])
+  const app = await serve(t, [usersV1, users], ['/v1', '/v2'])
   const { item } = await created(app, '/v2/users', ada)
   const at = `/users/${String(item.id)}`
   const answers = await Promise.all(
@@ -585,8 +591,8 @@ for (const { name, skip, open } of storages) {
       }),
       ({ subject }: { subject: string }) => ({ title: subject, tenant: 'invented', team: 'invented' })
     ]
-    await prepare(teams as Collection)
-    await prepare(tasks as Collection)
+    await prepare(teams)
+    await prepare(tasks)
     for (const [index, accept] of accepts.entries()) {
       const old = version(tasks, 'v1', {
         schema: Old,
@@ -595,7 +601,7 @@ for (const { name, skip, open } of storages) {
         renamed: { org: 'tenant', subject: 'title' },
         access: { scope: ({ request }) => ({ values: { org: getTenant(request!) } }) }
       })
-      const app = await serve(t, [teams, tasks, old, old.with(within(teams, 'team'))] as Collection[], [
+      const app = await serve(t, [teams, tasks, old, old.with(within(teams, 'team'))], [
         '/v2',
         '/v2',
         '/v1',

@@ -1,7 +1,6 @@
 import { deserialize, serialize } from 'node:v8'
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
-import type { Collection } from '../../lib/collection.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { define, json, Malformed } from '../../lib/index.ts'
@@ -40,7 +39,7 @@ for (const { name, skip, open } of storages) {
     const notes = define({ name: 'notes', schema: Note, storage, formats: [json, clone] }).with(
       bulk(),
       idempotency()
-    ) as unknown as Collection
+    )
     await prepare(notes)
     const app = await build(t, notes)
     const accept = { accept: mediaType }

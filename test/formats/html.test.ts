@@ -13,7 +13,6 @@ import { style } from '../../lib/formats/html/style.ts'
 import collection, { define, json } from '../../lib/index.ts'
 import { hal } from '../../lib/formats/hal.ts'
 import { xml } from '../../lib/formats/xml.ts'
-import type { Collection } from '../../lib/collection.ts'
 import type { Format } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { action } from '../../lib/features/action.ts'
@@ -369,7 +368,7 @@ test('a page has forms for the allowed actions with the writable properties', as
       storage: memory({ items: [{ id: '01900000-0000-7000-8000-000000000001', code: 'c', secret: 's' }] }),
       ...(actions as object)
     })
-    const app = await build(t, things as Collection)
+    const app = await build(t, things)
     return [
       getForms((await ask(app, 'GET /things', { fields: { accept } })).payload),
       getForms((await ask(app, 'GET /things/01900000-0000-7000-8000-000000000001', { fields: { accept } })).payload)
@@ -574,7 +573,7 @@ test('form inputs follow the schema of the property', async (t) => {
         formats,
         list: { filter: [] },
         storage: memory({ items: [item as never] })
-      }) as Collection
+      })
     )
     const { payload } = await ask(
       app,
@@ -667,7 +666,7 @@ test('filter inputs follow the schema of the property', async (t) => {
     text: Type.String(),
     done: Type.Boolean()
   })
-  const app = await build(t, define({ name: 'things', schema: Thing, formats, storage: memory() }) as Collection)
+  const app = await build(t, define({ name: 'things', schema: Thing, formats, storage: memory() }))
   const { payload } = await ask(app, 'GET /things?kind=b&done=false', { fields: { accept } })
   t.same(
     [...payload.matchAll(/ id="query-([^"]+)"/g)].map((match) => match[1]),
@@ -727,7 +726,7 @@ test('hostile content is escaped in every part of a page', async (t) => {
     links: () => ({ evil: { href: 'javascript:alert(5)' }, [evil]: { href: '/x', title: evil } }),
     storage: memory({ items: items as never })
   })
-  const app = await build(t, things as Collection)
+  const app = await build(t, things)
   const pages = [
     await ask(
       app,
@@ -794,7 +793,7 @@ test('a page links to related items, nested collections and parents', async (t) 
   const elsewhere = users({ name: 'elsewhere' })
   const articles = define({ name: 'articles', schema: Article, formats, storage: memory() }).with(
     expand({ by: { collection: authors, property: 'author' }, edited: { collection: elsewhere, property: 'editor' } })
-  ) as Collection
+  )
   const app = Fastify()
   t.after(() => app.close())
   await app.register(collection, { ...authors, prefix: '/v1' })

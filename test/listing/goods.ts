@@ -2,8 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { define } from '../define.ts'
-import type { Collection } from '../../lib/collection.ts'
-import type { Options, Supports } from '../../lib/index.ts'
+import type { Definition, Options, Supports } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ask } from '../app.ts'
 
@@ -87,7 +86,7 @@ export function without (...names: ReadonlyArray<keyof Supports>) {
   }
 }
 
-export function goods (options: Partial<Options<typeof Good>> = {}): Collection {
+export function goods (options: Partial<Options<typeof Good>> = {}): Definition {
   return define({
     name: 'goods',
     schema: Good,
@@ -95,7 +94,7 @@ export function goods (options: Partial<Options<typeof Good>> = {}): Collection 
     id: { generate: 'storage' },
     ...options,
     list: { search: ['name', 'place.city'], ...options.list }
-  }) as Collection
+  })
 }
 
 export function links (answer: LightMyRequestResponse): Record<string, string> {

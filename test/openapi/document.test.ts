@@ -14,7 +14,6 @@ import openapiTS, { astToString } from 'openapi-typescript'
 import { test } from 'tap'
 import * as TypeBox from 'typebox'
 import collection, { define, json } from '../../lib/index.ts'
-import type { Collection } from '../../lib/collection.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { html } from '../../lib/formats/html.ts'
 import { bulk } from '../../lib/features/bulk.ts'
@@ -24,6 +23,7 @@ import { softDelete } from '../../lib/features/soft-delete.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { within } from '../../lib/features/within.ts'
 import { ask, notes, users } from '../app.ts'
+import type { Registration } from '../app.ts'
 import { lintWithRedocly } from './redocly.ts'
 import { service } from './service.ts'
 import { checkTypes } from '../type-check.ts'
@@ -74,7 +74,7 @@ function getDocument (app: FastifyInstance): Document {
 /** Builds an app with these collections, and its document. */
 async function buildDocument (
   t: { after(close: () => Promise<unknown>): void },
-  collections: readonly Collection[],
+  collections: readonly Registration[],
   openapi: object = { openapi: '3.1.0' },
   options: object = {}
 ): Promise<{ app: FastifyInstance; document: Document }> {
@@ -316,7 +316,7 @@ test('schemas are named by title, by $id or by collection, and no name is used t
     define({ name: 'c', ...withTitle('Thing'), storage: memory() }),
     define({ name: 'd', ...withTitle('?!'), storage: memory() }),
     { ...plain, prefix: '/again' }
-  ] as Collection[]
+  ]
   const own = { Problem: { type: 'string' }, NotesItem: { type: 'integer' } }
   const components = { schemas: own, responses: { NotFound: { description: 'Of the app' } } }
   const { app, document } = await buildDocument(t, collections, { openapi: '3.1.0', components })
@@ -380,8 +380,8 @@ test('of several examples, POST and nested collections use the last, and all oth
   })
   const authors = define({ name: 'authors', schema: Author, id: { generate: 'client' }, storage: memory() })
   const texts = define({ name: 'texts', schema: Text, id: { generate: 'client' }, storage: memory() })
-  const nested = texts.with(within(authors, 'authorId')) as Collection
-  const { document } = await buildDocument(t, [authors as Collection, texts as Collection, nested])
+  const nested = texts.with(within(authors, 'authorId'))
+  const { document } = await buildDocument(t, [authors, texts, nested])
   const content = (path: string, method: string): unknown =>
     document.paths[path]![method]!.requestBody!.content['application/json']!.example
   const inPath = (path: string, method: string): unknown[] =>
@@ -478,7 +478,7 @@ test('the schema of QUERY accepts and refuses what the service does', async (t) 
     origin: Type.Optional(Type.Object({ language: Type.Union([Type.Literal('la'), Type.Literal('el')]) }))
   }, { title: 'Word' })
   const words = define({ name: 'words', schema: Word, storage: memory(), list: { search: ['text'] } })
-  const { app, document } = await buildDocument(t, [words as Collection], { openapi: '3.2.0' })
+  const { app, document } = await buildDocument(t, [words], { openapi: '3.2.0' })
   const { schema, example } = document.paths['/words']!.query!.requestBody!.content['application/json']!
   t.strictSame(schema, { $ref: '#/components/schemas/WordQuery' })
   const validate = createCompiler(document)(schema)
@@ -731,7 +731,7 @@ test('schemas use JSON Schema 2020-12: tuples, constants, recursion, and null in
     },
     { $id: 'Odd', $schema: 'https://json-schema.org/draft/2019-09/schema' }
   )
-  const odd = define({ name: 'odd', schema, storage: memory() }) as Collection
+  const odd = define({ name: 'odd', schema, storage: memory() })
   const { document } = await buildDocument(t, [odd])
   const properties = (name: string): Record<string, Json> =>
     document.components.schemas![name]!.properties as Record<string, Json>
@@ -811,7 +811,7 @@ test('schemas of both generations of TypeBox are documented', async (t) => {
     pair: TypeBox.Type.Tuple([TypeBox.Type.String(), TypeBox.Type.Number()])
   })
   const { document } = await buildDocument(t, [
-    define({ name: 'new', schema: Recursive, storage: memory() }) as Collection
+    define({ name: 'new', schema: Recursive, storage: memory() })
   ])
   t.match(document.components.schemas!.NewItem, {
     properties: { pair: { type: 'array', prefixItems: [{ type: 'string' }, { type: 'number' }] } }
@@ -821,7 +821,7 @@ test('schemas of both generations of TypeBox are documented', async (t) => {
 test('examples come from the schema or are generated, and are omitted if neither is possible', async (t) => {
   const getExample = async (property: Json): Promise<unknown> => {
     const schema = Type.Object({ id: Type.String({ readOnly: true }), property: Type.Unsafe<unknown>(property) })
-    const { document } = await buildDocument(t, [define({ name: 'one', schema, storage: memory() }) as Collection])
+    const { document } = await buildDocument(t, [define({ name: 'one', schema, storage: memory() })])
     const { example } = document.paths['/one']!.post!.requestBody!.content['application/json']!
     t.equal(
       document.paths['/one/{id}']!.patch!.requestBody!.content['application/json-patch+json']!.example === undefined,
@@ -890,7 +890,7 @@ test('401 and 403 are documented for the actions that require credentials', asyn
   t.strictSame(getRefusals('/notes', 'get'), ['401', '403', '404'])
   t.strictSame(getRefusals('/notes/{id}', 'get'), ['404'])
   const readers = users({ access: { allow: 'authenticated', authenticate: () => 'ada' } })
-  const nested = await buildDocument(t, [notes().with(within(readers, 'text' as never)) as Collection])
+  const nested = await buildDocument(t, [notes().with(within(readers, 'text' as never))])
   t.ok(
     '401' in nested.document.paths['/users/{parent}/notes']!.get!.responses,
     'also for a collection in a parent that requires credentials'
@@ -908,7 +908,7 @@ test('idempotency, redirects, softDelete and deprecation are documented', async 
       softDelete({ property: 'removedAt', allow: () => true }),
       idempotency({ actions: ['create'], required: true })
     )
-    .with(deprecation({ since: new Date('2026-01-01') })) as Collection
+    .with(deprecation({ since: new Date('2026-01-01') }))
   const { document } = await buildDocument(t, [kept])
   const { get, patch } = document.paths['/kept/{id}']!
   t.ok(['301', '410'].every((status) => status in get!.responses))
@@ -937,7 +937,7 @@ test('the transform of the app is applied, and hidden or moved routes stay so', 
   })
   const { app, document } = await buildDocument(
     t,
-    [notes(), { ...users(), prefix: '/inner' } as Collection],
+    [notes(), { ...users(), prefix: '/inner' }],
     { openapi: '3.1.0' },
     { transform }
   )
@@ -951,7 +951,7 @@ test('the transform of the app is applied, and hidden or moved routes stay so', 
   )
   t.equal((await ask(app, 'GET /notes')).statusCode, 200)
 
-  const based = await buildDocument(t, [{ ...notes(), prefix: '/v1' } as Collection], {
+  const based = await buildDocument(t, [{ ...notes(), prefix: '/v1' }], {
     openapi: '3.1.0',
     servers: [{ url: 'https://example.com/v1' }],
     tags: [{ name: 'notes', description: 'Own words' }]
@@ -960,7 +960,7 @@ test('the transform of the app is applied, and hidden or moved routes stay so', 
   t.strictSame(based.document.tags, [{ name: 'notes', description: 'Own words' }])
   const whole = await buildDocument(
     t,
-    [{ ...notes(), prefix: '/v1' } as Collection],
+    [{ ...notes(), prefix: '/v1' }],
     { openapi: '3.1.0', servers: [{ url: 'https://example.com/v1' }] },
     { stripBasePath: false }
   )
@@ -970,8 +970,8 @@ test('the transform of the app is applied, and hidden or moved routes stay so', 
 test('the tag of a collection with a page links to it', async (t) => {
   const formats = [json, html]
   const { document } = await buildDocument(t, [
-    { ...notes({ formats }), prefix: '/v1' } as Collection,
-    { ...users({ formats }), prefix: '/:tenant' } as Collection
+    { ...notes({ formats }), prefix: '/v1' },
+    { ...users({ formats }), prefix: '/:tenant' }
   ])
   t.strictSame(
     document.tags.map(({ description }) => description),

@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { Type } from '@sinclair/typebox'
 import { define } from '../../lib/index.ts'
 import { action } from '../../lib/features/action.ts'
-import type { Collection } from '../../lib/collection.ts'
+import type { Definition } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ask, build, created, notes, users } from '../app.ts'
 import { listen, Wire } from '../wire.ts'
@@ -12,7 +12,7 @@ import type { WireAnswer } from '../wire.ts'
 
 // Each returns a 4xx problem; the next request on the same connection is served, and nothing is stored.
 
-const open = (): Collection =>
+const open = (): Definition =>
   define({
     name: 'open',
     schema: Type.Object(
@@ -20,7 +20,7 @@ const open = (): Collection =>
       { additionalProperties: true }
     ),
     storage: memory()
-  }) as Collection
+  })
 
 const json = 'Content-Type: application/json'
 const deep = (open: string, close: string, depth = 10_000): string => open.repeat(depth) + '1' + close.repeat(depth)
@@ -371,7 +371,7 @@ test('percent-encoding that is invalid in a query string returns 400 (RFC 3986, 
     storage: memory(),
     list: { filter: ['name'], search: ['name'] }
   }).with(action('touch', { run: () => undefined }))
-  const app = await build(t, named as Collection)
+  const app = await build(t, named)
   const invalid = ['%', '%F', '%FF', '%zz', '%u0041', '%C0%AF', '%ED%A0%80', '%E2%82', '%F4%90%80%80', '%41%']
   for (const name of invalid) await created(app, '/named', { name })
   const { at, tag } = await created(app, '/named', { name: 'kept 100% €' })

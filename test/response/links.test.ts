@@ -5,8 +5,7 @@ import { action } from '../../lib/features/action.ts'
 import { hal } from '../../lib/formats/hal.ts'
 import { html } from '../../lib/formats/html.ts'
 import { define, json } from '../../lib/index.ts'
-import type { Options } from '../../lib/index.ts'
-import type { Collection } from '../../lib/collection.ts'
+import type { Definition, Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ask, build, logged } from '../app.ts'
 
@@ -30,7 +29,7 @@ interface Functions {
   readonly when?: unknown
 }
 
-function orders ({ links, when }: Functions): Collection {
+function orders ({ links, when }: Functions): Definition {
   const options = {
     name: 'orders',
     schema: Order,
@@ -40,7 +39,7 @@ function orders ({ links, when }: Functions): Collection {
     ...links !== undefined && { links }
   } as unknown as Options<typeof Order>
   const cancel = action('cancel', { run () {}, ...when !== undefined && { when } } as never)
-  return define(options).with(cancel as never) as Collection
+  return define(options).with(cancel as never)
 }
 
 async function serve (t: Test, functions: Functions) {

@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import { memory } from '../../lib/storage/memory.ts'
 import { Type } from '@sinclair/typebox'
+import { toCollection } from '../../lib/collection.ts'
 import { json } from '../../lib/index.ts'
 import { PageCache } from '../../lib/response/page-cache.ts'
 import { ask, build } from '../app.ts'

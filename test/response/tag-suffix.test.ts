@@ -8,8 +8,7 @@ import { json } from '../../lib/index.ts'
 import { version } from '../../lib/features/version/version.ts'
 import { hal } from '../../lib/formats/hal.ts'
 import { xml } from '../../lib/formats/xml.ts'
-import type { Collection } from '../../lib/collection.ts'
-import type { Options, Storage } from '../../lib/index.ts'
+import type { Definition, Options, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { within } from '../../lib/features/within.ts'
@@ -36,14 +35,14 @@ function createShared (): Storage<object> {
 
 const People = Type.Object({ id, name, secret: Type.String(), updatedAt })
 
-function people (storage: Storage<object>, options: Partial<Omit<Options<any>, 'storage'>> = {}): Collection {
+function people (storage: Storage<object>, options: Partial<Omit<Options<any>, 'storage'>> = {}): Definition {
   return define({
     name: 'people',
     schema: People,
     id: { generate: 'storage' },
     ...options,
     storage: () => storage
-  } as Options<any>) as Collection
+  } as Options<any>)
 }
 
 const formats = ['application/json', 'application/hal+json', 'application/xml']
@@ -52,7 +51,7 @@ const targets = ['/people/1', '/people', '/people?fields=id', '/people?count=tru
 /** Requests each target in each format, and compares the responses with `known`. */
 async function read (
   t: Test,
-  collections: Collection | readonly Collection[],
+  collections: Definition | readonly Definition[],
   known?: ReadonlyMap<string, LightMyRequestResponse>
 ) {
   const app = await build(t, collections)
@@ -189,7 +188,7 @@ test('everything else that affects the bytes changes the ETags of the affected f
     id: { generate: 'storage' },
     storage: memory()
   })
-  const { answers } = await read(t, [parent, notes.with(within(parent, 'person')) as Collection])
+  const { answers } = await read(t, [parent, notes.with(within(parent, 'person'))])
   for (const [key, answer] of answers) {
     t.equal(
       answer.headers.etag !== plain.answers.get(key)?.headers.etag,
@@ -222,7 +221,7 @@ test('the ETag covers the definition of expanded collections', async (t) => {
             property: 'author'
           }
         })
-      ) as Collection
+      )
     )
   const [before, after] = [await open(Type.String()), await open(Type.String({ writeOnly: true }))]
   for (const url of ['/articles?expand=person', '/articles/1?expand=person']) {
@@ -246,7 +245,7 @@ test('an older version that presents items differently has different ETags', asy
         schema: Old,
         present,
         accept: ({ title }) => ({ name: title }) as object
-      }) as Collection
+      })
     )
     return (await ask(app, 'GET /people/1')).headers.etag
   }

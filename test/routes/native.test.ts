@@ -5,7 +5,6 @@ import { test } from 'tap'
 import Fastify from 'fastify'
 import { Type } from '@sinclair/typebox'
 import collection, { define, json, Malformed, Problem, problem, registry } from '../../lib/index.ts'
-import type { Collection } from '../../lib/collection.ts'
 import type { Context, Format, RouteOptions } from '../../lib/index.ts'
 import { problems } from '../../lib/http/problems.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -118,7 +117,7 @@ test('register without a definition fails at boot', async (t) => {
     const app = Fastify()
     await t.rejects(
       async () => {
-        await app.register(collection, given as unknown as Collection)
+        await app.register(collection, given as never)
       },
       { code: 'FST_COLLECTION_NO_DEFINITION' }
     )

@@ -3,7 +3,7 @@ import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { test } from 'tap'
 import { define } from '../../lib/index.ts'
 import { version } from '../../lib/features/version/version.ts'
-import type { Collection } from '../../lib/collection.ts'
+import type { Definition } from '../../lib/index.ts'
 import { isDateTime } from '../../lib/schema/validation.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { ask, build, created } from '../app.ts'
@@ -34,14 +34,14 @@ const Task = Type.Object({
   )
 })
 
-const tasks = (options: object = {}): Collection =>
+const tasks = (options: object = {}): Definition =>
   define({
     name: 'tasks',
     schema: Task,
     id: { generate: 'client' },
     storage: memory(),
     ...options
-  } as never) as Collection
+  } as never)
 
 const local = '2026-01-01T05:00:00+01:00'
 const utc = '2026-01-01T04:00:00.000Z'
@@ -157,7 +157,7 @@ test('an older version accepts and returns any spelling of a date-time', async (
     present: ({ id, due }) => ({ id, ...(due !== undefined && { until: due.replace('.000Z', '+00:00') }) }),
     accept: ({ id, until }) => ({ id, ...(until !== undefined && { due: until }) })
   })
-  const app = await build(t, [current as Collection, old as Collection])
+  const app = await build(t, [current, old])
   t.equal((await ask(app, 'POST /old-tasks', { content: { id: 1, until: local } })).statusCode, 201)
   t.match((await ask(app, 'GET /tasks/1')).json(), { due: utc })
   t.equal((await ask(app, 'PATCH /old-tasks/1', { content: { until: '2026-01-01T06:00:00+01:00' } })).statusCode, 200)
@@ -179,7 +179,7 @@ test('an id with a date-time format is not normalized', async (t) => {
       schema: Type.Object({ id: instant() }),
       id: { generate: 'client' },
       storage: memory()
-    }) as Collection
+    })
   )
   t.match((await created(app, '/slots', { id: local })).item, { id: local })
 })
@@ -223,14 +223,14 @@ const Product = Type.Object({
   more: Type.Optional(Type.Object({ net: Type.String({ pattern: '^\\d+(,\\d\\d)?$' }) }))
 })
 
-const products = (options: object = {}): Collection =>
+const products = (options: object = {}): Definition =>
   define({
     name: 'products',
     schema: Product,
     id: { generate: 'client' },
     storage: memory(),
     ...options
-  } as never) as Collection
+  } as never)
 
 test('decimal strings can be compared only for equality', async (t) => {
   const app = await build(t, products())

@@ -12,7 +12,7 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import collection, { corsOptions } from '../../lib/index.ts'
 import { service } from '../../lib/service/service.ts'
-import type { Collection } from '../../lib/collection.ts'
+import type { Definition } from '../../lib/index.ts'
 import type { ServiceOptions } from '../../lib/service/service.ts'
 import { auditRules } from '../../lib/service/audit.ts'
 import { action } from '../../lib/features/action.ts'
@@ -24,7 +24,7 @@ import { ask, logged, notes, users } from '../app.ts'
 interface Given {
   readonly server?: FastifyServerOptions
   readonly before?: (app: FastifyInstance) => Promise<unknown>
-  readonly collections?: readonly Collection[]
+  readonly collections?: readonly Definition[]
   readonly after?: (app: FastifyInstance) => Promise<unknown>
   readonly audit?: ServiceOptions['audit']
 }
@@ -44,8 +44,8 @@ async function runAudit (
   return [lines.map(({ code }) => String(code).replace('FST_COLLECTION_AUDIT_', '')), app, lines]
 }
 
-const limited = (): Collection => notes({ routes: { create: { config: { rateLimit: { max: 1 } } as never } } })
-const readable = (): Collection => notes({ actions: ['list', 'read'] })
+const limited = (): Definition => notes({ routes: { create: { config: { rateLimit: { max: 1 } } as never } } })
+const readable = (): Definition => notes({ actions: ['list', 'read'] })
 const openapi = { openapi: { openapi: '3.1.0' } } as const
 
 const cases: ReadonlyArray<readonly [what: string, found: readonly string[], given: Given]> = [

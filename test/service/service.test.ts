@@ -13,8 +13,7 @@ import type { Test } from 'tap'
 import type { client as createClient } from '../../lib/client/client.ts'
 import collection, { registry } from '../../lib/index.ts'
 import { service } from '../../lib/service/service.ts'
-import type { Collection } from '../../lib/collection.ts'
-import type { Storage } from '../../lib/index.ts'
+import type { Definition, Storage } from '../../lib/index.ts'
 import type { ServiceOptions } from '../../lib/service/service.ts'
 import { serviceOptionNames } from '../../lib/service/options.ts'
 import { fromStream, Recipients } from '../../lib/service/response-timeout.ts'
@@ -24,7 +23,7 @@ import { listen, Wire } from '../wire.ts'
 
 interface Given extends FastifyServerOptions {
   options?: ServiceOptions
-  collections?: readonly Collection[]
+  collections?: readonly Definition[]
 }
 
 export async function serve (
@@ -102,9 +101,9 @@ test('the home document lists every collection, wherever it is registered, befor
   )
   await app.register(
     collection,
-    (notes({ schema: people.schema as never }) as Collection<{ role: string }>).with(
+    (notes({ schema: people.schema as never }) as Definition<{ role: string }>).with(
       within(people, 'role')
-    ) as Collection
+    )
   )
   const answer = await ask(app, 'GET /')
   t.equal(answer.statusCode, 200)
@@ -204,7 +203,7 @@ test('the service serves the client as a module that imports nothing, with an en
   const { client } = (await import(`data:text/javascript,${encodeURIComponent(response.body)}`)) as {
     client: typeof createClient
   }
-  const items = client<Collection<{ id: string; text: string }>>(`http://127.0.0.1:${port}/notes`)
+  const items = client<Definition<{ id: string; text: string }>>(`http://127.0.0.1:${port}/notes`)
   const { id } = await items.create({ text: 'a' })
   t.match(await items.read(id), { text: 'a' })
 

@@ -3,7 +3,7 @@ import Fastify from 'fastify'
 import { test } from 'tap'
 import pg from 'pg'
 import collection, { define } from '../../lib/index.ts'
-import type { Collection } from '../../lib/collection.ts'
+import type { Definition } from '../../lib/index.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import type { SqlOptions } from '../../lib/storage/sql.ts'
 import { ask, build } from '../app.ts'
@@ -52,7 +52,7 @@ const Note = Type.Object({
   label: Type.Optional(Type.String({ maxLength: 50 }))
 })
 
-function notes (storage: never, table: string): Collection {
+function notes (storage: never, table: string): Definition {
   return define({
     name: table,
     schema: Note,
@@ -62,7 +62,7 @@ function notes (storage: never, table: string): Collection {
       authenticate: ({ request }) => decodeURIComponent(String(request?.headers['x-user'])),
       scope: ({ caller }) => ({ values: { owner: String(caller) } })
     }
-  }) as Collection
+  })
 }
 
 for (const { name, skip, open } of databases) {
@@ -145,7 +145,7 @@ for (const { name, skip, open } of databases) {
     await t.test('a table of createTable has no such column', async (t) => {
       const storage = database.adapter({ table: 'plain' })
       const plain = notes(storage as never, 'plain')
-      await storage.createTable(plain as never)
+      await storage.createTable(plain)
       await build(t, plain).then((app) => app.ready())
     })
   })

@@ -4,8 +4,7 @@ import { test } from 'tap'
 import collection, { define } from '../../lib/index.ts'
 import { service } from '../../lib/service/service.ts'
 import { version } from '../../lib/features/version/version.ts'
-import type { Collection } from '../../lib/collection.ts'
-import type { Storage } from '../../lib/index.ts'
+import type { Definition, Storage } from '../../lib/index.ts'
 import { optionNames } from '../../lib/checks.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
@@ -41,7 +40,7 @@ for (const { name, skip, open } of databases) {
         const options = { ...described, storage }
         const users = define(options).with(idempotency(), softDelete({ property: 'removedAt' }))
         await storage.createTable(way === 'options' ? { ...options, receipts: true } : users)
-        const app = await build(t, users as Collection)
+        const app = await build(t, users)
         const content = { email: 'ada@example.com' }
         const posts = Array.from({ length: 200 }, async () => (await ask(app, 'POST /users', { content })).statusCode)
         const statuses = await Promise.all(posts)
@@ -272,10 +271,10 @@ async function freshTable (
 }
 
 /** Starts an app with the collection, and closes it. */
-async function start (definition: unknown, logger: object | false = false): Promise<void> {
+async function start (definition: Definition, logger: object | false = false): Promise<void> {
   const app = Fastify({ logger })
   try {
-    await app.register(collection, definition as Collection)
+    await app.register(collection, definition)
     await app.ready()
   } finally {
     await app.close()
@@ -400,7 +399,7 @@ for (const { name, skip, open } of databases) {
         }
       })
       t.teardown(() => app.close())
-      await app.register(collection, users() as Collection)
+      await app.register(collection, users())
       await app.register(service, { health: { fresh: 1, deadline: 20_000 }, audit: false })
       await app.ready()
       t.match(lines, [
@@ -444,7 +443,7 @@ test('every storage is checked once, also with timeout, softDelete, an older ver
     current,
     current.with(within(notes({ name: 'books' }), 'text')),
     { ...older, name: 'older' }
-  ] as unknown as Collection[])
+  ])
   await app.ready()
   t.equal(checks.length, 2, 'the parent is the one of the current version')
 

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import tap, { test } from 'tap'
-import type { Collection } from '../../lib/collection.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
@@ -67,7 +66,7 @@ async function open (t: Ending, available: Available | undefined, settings: Sett
   const collection = define({ ...shape, storage: adapter ?? memory(), ...settings } as never).with(
     idempotency(),
     bulk()
-  ) as Collection
+  )
   return { app: await build(t, collection, { logger }), lines }
 }
 
@@ -295,7 +294,7 @@ test('postgres: instants of every year are read in any time zone of the session'
     const pool = server.pool({ options: `-c TimeZone=${zone}` })
     const storage = postgres(pool, { table: zone })
     await storage.createTable({ ...shape, name: 'events' } as never)
-    const app = await build(t, define({ ...shape, storage } as never) as Collection)
+    const app = await build(t, define({ ...shape, storage } as never))
     for (const at of [
       '0001-01-01T00:00:00.000Z',
       '1815-12-10T01:02:03.004Z',
@@ -356,7 +355,7 @@ for (const available of databases) {
         await database.run('DROP TABLE IF EXISTS others', existing[name])
         const { lines, logger } = logged()
         const storage = database.adapter({ table: 'others', version: { derived: true } })
-        const app = await build(t, define({ ...shape, storage } as never) as Collection, { logger })
+        const app = await build(t, define({ ...shape, storage } as never), { logger })
         for (let id = 1; id <= 5; id++) {
           t.equal((await ask(app, 'POST /events', { content: { stock: id, day: '2026-01-01' } })).statusCode, 201)
         }
@@ -481,7 +480,7 @@ for (const available of databases.filter(({ name }) => name !== 'sqlite')) {
         t,
         define({ name: 'narrow', schema: Narrow, id: { generate: 'client' }, storage, put: { create: true } }).with(
           bulk()
-        ) as Collection,
+        ),
         { logger }
       )
       t.equal((await ask(app, 'POST /narrow', { content: { id: 1, stock: 1 } })).statusCode, 201)
@@ -594,7 +593,7 @@ test(
     const storage = database.adapter({ generated: ['total'], version: { column: 'lock', as: 'integer' } })
     const app = await build(
       t,
-      define({ name: 'made', schema: Made, id: { generate: 'client' }, storage }) as Collection,
+      define({ name: 'made', schema: Made, id: { generate: 'client' }, storage }),
       { logger }
     )
     t.match((await ask(app, 'POST /made', { content: { id: 1, stock: 0 } })).json(), { id: 1, stock: 0, total: 0 })
@@ -624,7 +623,7 @@ test(
       define({
         ...shape,
         storage: database.adapter({ table: 'others', version: { derived: true } })
-      } as never) as Collection
+      } as never)
     )
     t.same(
       (await ask(app, 'GET /events?more.count.gte=2')).json().map(({ id }: { id: number }) => id),
