@@ -13,11 +13,7 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import collection, { corsOptions, define, json, problem } from '../../lib/index.ts'
 import { hal } from '../../lib/formats/hal.ts'
-import { toCollection } from '../../lib/collection.ts'
-import type { Definition, Storage } from '../../lib/index.ts'
-import { translateQuery } from '../../lib/listing/dialects.ts'
-import type { Problem } from '../../lib/http/problems.ts'
-import type { Translation } from '../../lib/listing/query-parameter.ts'
+import type { Definition, Page, Query, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import * as features from '../../lib/features/index.ts'
 import { altered, ask } from '../app.ts'
@@ -39,7 +35,7 @@ const properties = {
 }
 
 const Post = Type.Object({ id: Type.Integer({ minimum: 1 }), ...properties })
-const Page = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), ...properties })
+const PageSchema = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), ...properties })
 
 const count = 33
 const seed = Array.from({ length: count }, (_, index) => ({
@@ -79,7 +75,7 @@ function posts (
 function pages (profiles: readonly ProfileName[]): Definition {
   return define({
     name: 'pages',
-    schema: Page,
+    schema: PageSchema,
     unique: ['title'],
     list: { search: ['title'] },
     storage: memory({ items: seed.map((item, index) => ({ id: uuid(index), ...item })) })
@@ -461,20 +457,51 @@ const reading: Readonly<Record<string, readonly ProfileName[]>> = {
   all: profileNames
 }
 
-function read (profiles: readonly ProfileName[], query: string): Translation | Problem {
-  const parameters: Record<string, string | string[]> = {}
-  for (const [name, value] of new URLSearchParams(query)) {
-    parameters[name] = name in parameters ? [parameters[name]!, value].flat() : value
+/** Serves posts from a storage that has as many as are requested, and records its queries. */
+async function record (t: Test, profiles: readonly ProfileName[]) {
+  const queries: Query[] = []
+  const app = Fastify()
+  t.after(() => app.close())
+  const list = async (query: Query): Promise<Page<object>> => {
+    queries.push(query)
+    const entries = Array.from({ length: query.limit }, (_, id) => ({ id, item: { id, ...seed[0] }, version: 'v' }))
+    return { entries, more: true }
   }
-  return translateQuery(toCollection(posts(profiles)).lists, parameters)
+  await app.register(collection, posts(profiles, () => ({ list })))
+  return async (text: string) => {
+    queries.length = 0
+    const response = await ask(app, `GET /posts?${new URLSearchParams(text)}`)
+    return { response, queries: [...queries] }
+  }
+}
+
+interface Listed extends Partial<Query> {
+  /** How many items are skipped. */
+  offset?: number
 }
 
 const byId = { property: 'id', descending: false }
+const plain: Listed = {
+  filter: undefined,
+  search: undefined,
+  order: [byId],
+  limit: 20,
+  count: false,
+  offset: 0
+}
 
-test('a dialect is translated into a query, and unknown parameters are left in place', async (t) => {
-  const table: Array<[keyof typeof reading, string, Translation['listQuery'], Translation['rest']?]> = [
+test('a dialect is translated into a query, and its parameters can be combined with native ones', async (t) => {
+  const table: Array<[keyof typeof reading, string, Listed]> = [
     ['ra', '', {}],
-    ['ra', 'limit=3&sort=-title&views.gte=2', {}, { limit: '3', sort: '-title', 'views.gte': '2' }],
+    [
+      'ra',
+      'limit=3&sort=-title&views.gte=2',
+      {
+        limit: 3,
+        order: [{ property: 'title', descending: true }, byId],
+        filter: { property: 'views', is: 'gte', value: 2 }
+      }
+    ],
     ['ra', 'sort=["title","DESC"]', { order: [{ property: 'title', descending: true }, byId] }],
     ['ra', 'sort=["id","ASC"]', { order: [byId] }],
     ['ra', 'range=[0,24]', { offset: 0, limit: 25, count: true }],
@@ -521,9 +548,8 @@ test('a dialect is translated into a query, and unknown parameters are left in p
       'filter={"status.in":"draft,published"}',
       { filter: { property: 'status', is: 'in', value: ['draft', 'published'] } }
     ],
-    ['ra', 'filter={"q":"x"}', { search: 'x' }],
+    ['ra', 'filter={"q":"x"}', { search: { words: ['x'], properties: ['title'] } }],
     ['ra', 'filter={"q":" "}', {}],
-    ['ra', '_start=0', {}, { _start: '0' }],
     ['us', '', { count: true }],
     ['us', '_start=20&_end=40', { count: true, offset: 20, limit: 20 }],
     ['us', '_end=5', { count: true, offset: 0, limit: 5 }],
@@ -535,12 +561,20 @@ test('a dialect is translated into a query, and unknown parameters are left in p
       { count: true, order: [{ property: 'views', descending: true }, { property: 'title', descending: false }, byId] }
     ],
     ['us', '_sort=views,id&_order=desc', { count: true, order: [{ property: 'views', descending: true }, byId] }],
-    ['us', 'id=1', { count: true }, { id: '1' }],
+    ['us', 'id=1', { count: true, filter: { property: 'id', is: 'eq', value: 1 } }],
     [
       'us',
       'id=1&id=2&status=draft',
-      { count: true, filter: { property: 'id', is: 'in', value: [1, 2] }, limit: 2 },
-      { status: 'draft' }
+      {
+        count: true,
+        filter: {
+          all: [
+            { property: 'status', is: 'eq', value: 'draft' },
+            { property: 'id', is: 'in', value: [1, 2] }
+          ]
+        },
+        limit: 2
+      }
     ],
     [
       'us',
@@ -558,13 +592,6 @@ test('a dialect is translated into a query, and unknown parameters are left in p
     ['us', 'title_like=a*b\\', { count: true, filter: { property: 'title', is: 'like', value: '*a\\*b\\\\*' } }],
     ['us', 'title_like=&q=', { count: true }],
     [
-      'us',
-      'secret_like=&x_y=1&x_gte=1&limit=1&limit=2',
-      { count: true },
-      { secret_like: '', x_y: '1', x_gte: '1', limit: ['1', '2'] }
-    ],
-    ['us', 'range=[0,1]&sort=["id","ASC"]', { count: true }, { range: '[0,1]', sort: '["id","ASC"]' }],
-    [
       'all',
       'filter={"views":1}&views_lte=3&_start=0&_end=2&status=draft',
       {
@@ -573,16 +600,38 @@ test('a dialect is translated into a query, and unknown parameters are left in p
         limit: 2,
         filter: {
           all: [
+            { property: 'status', is: 'eq', value: 'draft' },
             { property: 'views', is: 'lte', value: 3 },
             { property: 'views', is: 'eq', value: 1 }
           ]
         }
-      },
-      { status: 'draft' }
+      }
     ]
   ]
-  for (const [profiles, query, listQuery, rest = {}] of table) {
-    t.strictSame(read(reading[profiles]!, query), { listQuery, rest }, `${profiles} ${query}`)
+  for (const [profiles, query, expected] of table) {
+    const { response, queries } = await (await record(t, reading[profiles]!))(query)
+    t.equal(response.statusCode, 200, `${profiles} ${query}`)
+    const skipped = queries.slice(0, -1)
+    const { filter, search, order, limit, count } = queries.at(-1)!
+    const offset = skipped.reduce((sum, { limit }) => sum + limit, 0)
+    t.strictSame({ filter, search, order, limit, count, offset }, { ...plain, ...expected }, `${profiles} ${query}`)
+  }
+})
+
+test('a parameter that neither a dialect nor the library knows returns 400 and is named', async (t) => {
+  const table: Array<[keyof typeof reading, string, string]> = [
+    ['ra', '_start=0', '_start'],
+    ['us', 'secret_like=', 'secret_like'],
+    ['us', 'x_y=1', 'x_y'],
+    ['us', 'x_gte=1', 'x_gte'],
+    ['us', 'limit=1&limit=2', 'limit'],
+    ['us', 'range=[0,1]', 'range'],
+    ['us', 'sort=["id","ASC"]', 'sort']
+  ]
+  for (const [profiles, query, parameter] of table) {
+    const { response, queries } = await (await record(t, reading[profiles]!))(query)
+    t.match(response.json(), { status: 400, code: 'invalid-query', parameter }, `${profiles} ${query}`)
+    t.strictSame(queries, [])
   }
 })
 
@@ -665,11 +714,9 @@ test('an invalid dialect parameter returns 400 and is named', async (t) => {
     ]
   ]
   for (const [profiles, query, parameter, detail] of table) {
-    t.match(
-      read(reading[profiles]!, query),
-      { status: 400, name: 'invalid-query', detail, members: { parameter } },
-      `${profiles} ${query}`
-    )
+    const { response, queries } = await (await record(t, reading[profiles]!))(query)
+    t.match(response.json(), { status: 400, code: 'invalid-query', detail, parameter }, `${profiles} ${query}`)
+    t.strictSame(queries, [])
   }
 })
 
