@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { memory } from '../../lib/storage/memory.ts'
-import { parseWords } from '../../lib/storage/search-words.ts'
-import { ask, build, notes } from '../app.ts'
+import { altered, ask, build, notes } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 
 test('a search in 40 MB of text keeps none of it in memory', async (t) => {
@@ -33,9 +32,22 @@ test('a search in 40 MB of text keeps none of it in memory', async (t) => {
 })
 
 test('search words that are repeated or part of another word are dropped', async (t) => {
-  t.strictSame(parseWords('  a A foo\tFOOD b foo\u00a0É  '), ['food', 'a', 'b', 'é'])
-  t.strictSame(parseWords('ΟΔΟΣ'), ['οδοσ'])
-  t.strictSame(parseWords(' \n '), [])
+  const searches: unknown[] = []
+  const storage = altered(({ list }) => ({
+    list (query, context) {
+      searches.push(query.search?.words)
+      return list(query, context)
+    }
+  }))
+  const app = await build(t, notes({ list: { search: ['text'] }, storage }))
+  const search = async (q: string) => [
+    (await ask(app, 'QUERY /notes', { content: { q } })).statusCode,
+    (await ask(app, `GET /notes?q=${encodeURIComponent(q)}`)).statusCode
+  ]
+  t.strictSame(await search('  a A foo\tFOOD b foo\u00a0É  '), [200, 200])
+  t.strictSame(await search('ΟΔΟΣ'), [200, 200])
+  t.strictSame(await search(' \n '), [422, 400], 'no word')
+  t.strictSame(searches, [['food', 'a', 'b', 'é'], ['οδοσ']].flatMap((words) => [words, words]))
 })
 
 test('GET and QUERY reject more than 10 different search words', async (t) => {

@@ -1,13 +1,9 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { connect, Socket } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { Socket } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { test } from 'tap'
-import { RequestContext } from '../../lib/request/request.ts'
-import {} from '../../lib/index.ts'
 import type { Definition, Storage } from '../../lib/index.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
@@ -466,22 +462,22 @@ test('a client that disconnects during a transaction is one line in the log, and
 })
 
 test('a signal that is created after the client has disconnected is already aborted', async (t) => {
-  const closed = gate()
-  const signals: AbortSignal[] = []
-  const server = createServer((_incoming, response) => {
-    response.once('close', () => {
-      signals.push(new RequestContext(response, undefined).signal)
-      closed.open()
-    })
-    socket.destroy()
-  }).listen(0, '127.0.0.1')
-  t.teardown(() => server.close())
-  await once(server, 'listening')
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-  await closed.opened
-  t.strictSame(
-    signals.map(({ aborted }) => aborted),
-    [true]
-  )
+  const called = gate()
+  const signals: Array<boolean> = []
+  const storage = altered(({ list }) => ({
+    list (query, context) {
+      signals.push(context.signal.aborted)
+      called.open()
+      return list(query, context)
+    }
+  }))
+  const onRequest = async (_request: unknown, reply: FastifyReply) => {
+    wire.socket.destroy()
+    if (!reply.raw.closed) await once(reply.raw, 'close')
+  }
+  const app = await build(t, notes({ storage, routes: { list: { onRequest } } }))
+  const wire = new Wire(await listen(app))
+  wire.ask(['GET /notes']).catch(() => {})
+  await called.opened
+  t.strictSame(signals, [true])
 })

@@ -1,19 +1,19 @@
 import { test } from 'tap'
 import { memory } from '../../lib/storage/memory.ts'
 import { Type } from '@sinclair/typebox'
-import { toCollection } from '../../lib/collection.ts'
 import { json } from '../../lib/index.ts'
-import { PageCache } from '../../lib/response/page-cache.ts'
-import { ask, build } from '../app.ts'
+import type { Format } from '../../lib/index.ts'
+import { ask, build, created } from '../app.ts'
 import { define } from '../define.ts'
 
 const Note = Type.Object({ id: Type.Integer({ readOnly: true }), text: Type.String() })
-const notes = () =>
+const notes = (options: { formats?: readonly Format[] } = {}) =>
   define({
     name: 'notes',
     schema: Note,
     id: { generate: 'storage' },
-    storage: memory({ items: [1, 2, 3].map((id) => ({ id, text: `Note ${id}` })) })
+    storage: memory({ items: [1, 2, 3].map((id) => ({ id, text: `Note ${id}` })) }),
+    ...options
   })
 
 test('a cached page is rendered again as soon as anything on it changes', async (t) => {
@@ -40,25 +40,37 @@ test('a cached page is rendered again as soon as anything on it changes', async 
 })
 
 test('the page cache keeps a limited number of pages, and no long ones', async (t) => {
-  const cache = new PageCache()
-  // All properties that identify a page.
-  const buildRequest = (search: string) => ({ path: '/notes', search, format: json })
-  const answer = (content: string) => ({ versions: 'v', total: undefined, fields: {}, whole: {}, content })
-  t.equal(cache.get(buildRequest(''), { versions: 'v', total: undefined }), undefined)
-  for (let number = 0; number < 33; number++) cache.add(buildRequest(String(number)), answer(`[${number}]`))
-  const getCached = (search: string) =>
-    cache.get(buildRequest(search), { versions: 'v', total: undefined })?.content
-  t.equal(getCached('0'), undefined, 'the oldest is removed')
-  t.equal(getCached('1'), '[1]')
-  t.equal(getCached('32'), '[32]')
-  cache.add(buildRequest('long'), answer('x'.repeat(65_537)))
-  t.equal(getCached('long'), undefined)
-  t.equal(
-    cache.get(buildRequest('1'), { versions: 'w', total: undefined }),
-    undefined,
-    'other versions'
-  )
-  t.equal(cache.get(buildRequest('1'), { versions: 'v', total: 1 }), undefined, 'another total')
+  let joined = 0
+  const counting: Format = {
+    ...json,
+    join (items) {
+      joined++
+      return json.join!(items)
+    }
+  }
+  const app = await build(t, notes({ formats: [counting] }))
+  /** Whether the response comes from the cache. */
+  const isCached = async (query: string) => {
+    const before = joined
+    t.equal((await ask(app, `GET /notes${query}`)).statusCode, 200)
+    return joined === before
+  }
+  for (let limit = 1; limit <= 33; limit++) t.notOk(await isCached(`?limit=${limit}`))
+  t.ok(await isCached('?limit=2'))
+  t.ok(await isCached('?limit=33'))
+  t.notOk(await isCached('?limit=1'), 'the oldest was removed')
+  t.ok(await isCached('?limit=1'))
+
+  t.notOk(await isCached('?limit=2&count=true'))
+  t.ok(await isCached('?limit=2&count=true'))
+  t.notOk(await isCached('?limit=2&sort=-id'))
+  await created(app, '/notes', { text: 'x'.repeat(65_000) })
+  t.notOk(await isCached('?limit=2&count=true'), 'another total')
+  t.notOk(await isCached('?limit=2&sort=-id'), 'other entries')
+  t.ok(await isCached('?limit=2&sort=-id'), 'less than 65,536 characters')
+  await ask(app, 'PATCH /notes/3', { content: { text: 'x'.repeat(600) }, type: 'application/merge-patch+json' })
+  t.notOk(await isCached('?limit=2&sort=-id'), 'other versions')
+  t.notOk(await isCached('?limit=2&sort=-id'), 'more than 65,536 characters')
 })
 
 test('a cached page is never sent to a caller who sees other items or other properties', async (t) => {
