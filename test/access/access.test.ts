@@ -8,10 +8,9 @@ import Fastify from 'fastify'
 import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import collection, { allowedActions, define, problem } from '../../lib/index.ts'
+import collection, { allowedActions, define, defineWith, problem } from '../../lib/index.ts'
 import type { AccessContext, AccessOptions, Definition, Options } from '../../lib/index.ts'
 import { expand } from '../../lib/features/expand.ts'
-import { mergeOptions } from '../../lib/define.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { within } from '../../lib/features/within.ts'
@@ -37,12 +36,13 @@ const named: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'> = {
 }
 
 function notes (options: Partial<Options<typeof Note>> = {}): Definition {
-  return define(
-    mergeOptions(
-      { access: named },
-      { name: 'notes', schema: Note, id: { generate: 'storage' }, storage: memory({ items }), ...options }
-    )
-  )
+  return defineWith({ access: named })({
+    name: 'notes',
+    schema: Note,
+    id: { generate: 'storage' },
+    storage: memory({ items }),
+    ...options
+  })
 }
 
 /** A collection without authentication. */

@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { test } from 'tap'
 import { conformance, type Open, type Thing } from '../../lib/storage/conformance.ts'
-import { listIds } from '../../lib/storage/conformance/case.ts'
-import type { Entry, Filter, Id, Query, Receipts, Refusal, Storage, Supports } from '../../lib/storage/contract.ts'
+import type { Entry, Filter, Id, Query, Receipts, Refusal, Storage, Supports } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { query } from '../abuse/query.ts'
 
 interface Outcome {
   readonly passed: string[]
@@ -130,12 +130,9 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
       return {
         ...sound,
         async insert (draft, context) {
-          if (
-            (await listIds(sound, { filter: { property: 'email', is: 'eq', value: String(draft['email']) } })).length >
-            0
-          ) {
-            return { refused: 'not-unique', properties: ['email'] }
-          }
+          const filter: Filter = { property: 'email', is: 'eq', value: String(draft['email']) }
+          const { entries } = await sound.list({ ...query, filter }, context)
+          if (entries.length > 0) return { refused: 'not-unique', properties: ['email'] }
           await tick()
           return await sound.insert(draft, context)
         }
