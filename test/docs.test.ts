@@ -13,8 +13,7 @@ import t, { test } from 'tap'
 import { problems } from '../lib/http/problems.ts'
 import collection, { define } from '../lib/index.ts'
 import { optionNames } from '../lib/checks.ts'
-import { things } from '../lib/storage/conformance/thing.ts'
-import type { Adapter, Receipt, Storage, Supports } from '../lib/storage/contract.ts'
+import type { Adapter, Receipt, Storage, Supports } from '../lib/index.ts'
 import type { Feature } from '../lib/index.ts'
 import { action } from '../lib/features/action.ts'
 import { idempotency } from '../lib/features/idempotency.ts'
@@ -27,6 +26,7 @@ import { parseCommands, toPattern } from './conversation.ts'
 import { alone, collectOutput, example, isInstalled, root } from './example.ts'
 import { freePort, isListening } from './ports.ts'
 import { checkTypes } from './type-check.ts'
+import { things } from './storage/things.ts'
 
 const pages = [
   'README.md',

@@ -1,16 +1,15 @@
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import { define } from '../../lib/index.ts'
-import { things } from '../../lib/storage/conformance/thing.ts'
 import type { Thing } from '../../lib/storage/conformance.ts'
-import type { Context, Filter } from '../../lib/storage/contract.ts'
+import type { Adapter, Context, Filter } from '../../lib/index.ts'
 import type { Definition, Feature } from '../../lib/index.ts'
 import { jsonServer, reactAdmin, refine } from '../../lib/features/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import type { Adapter } from '../../lib/storage/contract.ts'
 import { ask, build } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 import { query } from './query.ts'
+import { things } from '../storage/things.ts'
 
 const names = Array.from({ length: 120 }, (_, index) => `p${index}`)
 

@@ -1,9 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import { things } from '../../lib/storage/conformance/thing.ts'
 import type { Thing } from '../../lib/storage/conformance.ts'
-import type { Context, Filter, Storage } from '../../lib/storage/contract.ts'
+import type { Context, Filter, Storage } from '../../lib/index.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { PreparedStatements } from '../../lib/storage/sql/prepared-statements.ts'
@@ -11,6 +10,7 @@ import { sqlite, type SqliteDatabase } from '../../lib/storage/sqlite.ts'
 import { mysqlPool, noMysql, noServers } from '../storage/databases.ts'
 import { startPostgres } from '../storage/servers.ts'
 import { query } from './query.ts'
+import { things } from '../storage/things.ts'
 
 // Clients that send a different filter each time, and long ones: prepared statements are limited in number and in
 // length.

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { Type } from '@sinclair/typebox'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { Malformed } from '../../lib/formats/format.ts'
+import { Malformed } from '../../lib/index.ts'
 import { xml } from '../../lib/formats/xml.ts'
-import type { JsonSchema } from '../../lib/storage/contract.ts'
+import type { Shape } from '../../lib/index.ts'
 import { isProportional } from '../growth.ts'
+
+type JsonSchema = Shape['schema']
 
 const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
 const open: JsonSchema = { type: 'object' }

@@ -8,8 +8,8 @@ import { timeout } from '../../lib/features/timeout.ts'
 import collection, { define } from '../../lib/index.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
-import type { SqlAdapter } from '../../lib/storage/sql.ts'
 import { noServers } from './databases.ts'
+import type { SqlAdapter } from './databases.ts'
 import { noHaproxy, noMariadb, startHaproxy, startMariadb, startPostgres } from './servers.ts'
 
 // Two servers behind a balancer in TCP mode. A cancellation may reach the other server, where a session of another

@@ -5,10 +5,9 @@ import pg from 'pg'
 import collection, { define } from '../../lib/index.ts'
 import type { Definition } from '../../lib/index.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
-import type { SqlOptions } from '../../lib/storage/sql.ts'
 import { ask, build } from '../app.ts'
 import { databases, noServers } from './databases.ts'
-import type { Available } from './databases.ts'
+import type { Available, SqlOptions } from './databases.ts'
 import { startPostgres } from './servers.ts'
 
 // Columns in which the database takes different texts for equal. No caller may find the rows of another by that.

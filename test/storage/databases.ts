@@ -3,9 +3,11 @@ import driver, { type Pool, type PoolOptions } from 'mysql2/promise'
 import type pg from 'pg'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
-import type { SqlAdapter, SqlOptions } from '../../lib/storage/sql.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 import { startPostgres } from './servers.ts'
+
+export type SqlOptions = NonNullable<Parameters<typeof sqlite>[1]>
+export type SqlAdapter = ReturnType<typeof sqlite>
 
 /** A real database, empty, for one test file. */
 export interface Database {

@@ -7,8 +7,8 @@ import { timeout } from '../../lib/features/timeout.ts'
 import collection, { define } from '../../lib/index.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
-import type { SqlAdapter } from '../../lib/storage/sql.ts'
 import { noServers } from './databases.ts'
+import type { SqlAdapter } from './databases.ts'
 import { createCertificate, noMariadb, noOpenssl, startMariadb, startPostgres } from './servers.ts'
 
 // Pools that use TLS: the connection that cancels a statement uses it as well.

@@ -3,9 +3,9 @@ import Fastify from 'fastify'
 import { test } from 'tap'
 import collection, { define } from '../../lib/index.ts'
 import type { Thing } from '../../lib/storage/conformance.ts'
-import type { Context, Entry, JsonSchema, Query, Refusal, Shape, Storage } from '../../lib/storage/contract.ts'
-import type { SqlOptions } from '../../lib/storage/sql.ts'
+import type { Context, Entry, Query, Refusal, Shape, Storage } from '../../lib/index.ts'
 import { databases, type Available } from './databases.ts'
+import type { SqlOptions } from './databases.ts'
 
 const context: Context = { signal: new AbortController().signal, scope: undefined }
 const never: Context = { signal: AbortSignal.timeout(60_000), scope: { any: [] } }
@@ -32,6 +32,8 @@ function toEntry (result: Entry<Thing> | Refusal | undefined): Entry<Thing> {
   if (result === undefined || 'refused' in result) throw new Error(`not kept: ${JSON.stringify(result)}`)
   return result
 }
+
+type JsonSchema = Shape['schema']
 
 const string: JsonSchema = { type: 'string' }
 const orNull = (type: string, more: object = {}): JsonSchema => ({ type: [type, 'null'], ...more })

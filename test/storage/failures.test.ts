@@ -11,14 +11,14 @@ import driver from 'mysql2/promise'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import type { Thing } from '../../lib/storage/conformance.ts'
-import { things } from '../../lib/storage/conformance/thing.ts'
-import type { Context, Entry, Query, Refusal, Storage } from '../../lib/storage/contract.ts'
+import type { Context, Entry, Query, Refusal, Storage } from '../../lib/index.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 import { isMariadb, mysqlPool, noMysql, noServers } from './databases.ts'
 import { freePort } from '../ports.ts'
 import { startPostgres } from './servers.ts'
+import { things } from './things.ts'
 
 const context: Context = { signal: new AbortController().signal, scope: undefined }
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { Thing } from '../../lib/storage/conformance.ts'
-import type { Context, Entry, Filter, JsonSchema, Query, Scalar, Shape, Storage } from '../../lib/storage/contract.ts'
+import type { Context, Entry, Filter, Query, Shape, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { parseJson } from '../../lib/storage/sql/parse-json.ts'
 import { databases } from './databases.ts'
@@ -11,7 +11,7 @@ const context: Context = { signal: new AbortController().signal, scope: undefine
 
 /** A schema, valid values of it, and whether its values are ordered. */
 interface Sort {
-  readonly schema: JsonSchema
+  readonly schema: Shape['schema']
   readonly values: fc.Arbitrary<unknown>
   readonly ordered: boolean
 }
@@ -114,7 +114,7 @@ const plans: fc.Arbitrary<Plan> = fc
     { selector: ({ name }) => name, minLength: 1, maxLength: 5 }
   )
   .chain((properties) => {
-    const schema: JsonSchema = {
+    const schema: Shape['schema'] = {
       type: 'object',
       required: ['id', ...properties.filter(({ required }) => required).map(({ name }) => name)],
       properties: {
@@ -143,6 +143,8 @@ const plans: fc.Arbitrary<Plan> = fc
       )
     }))
   })
+
+type Scalar = string | number | boolean
 
 const isScalar = (value: unknown): value is Scalar =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'

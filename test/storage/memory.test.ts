@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import t, { test } from 'tap'
 import { conformance } from '../../lib/storage/conformance.ts'
-import type { Adapter, Context, Filter, Id, Order, Query, Shape, Storage } from '../../lib/storage/contract.ts'
+import type { Adapter, Context, Filter, Id, Order, Query, Shape, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { isProportional } from '../growth.ts'
 

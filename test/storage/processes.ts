@@ -9,9 +9,9 @@ import { fileURLToPath } from 'node:url'
 import driver from 'mysql2/promise'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
-import type { SqlAdapter } from '../../lib/storage/sql.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 import { mysqlPool, noMysql, noServers } from './databases.ts'
+import type { SqlAdapter } from './databases.ts'
 import { noMariadb, startMariadb, startPostgres } from './servers.ts'
 
 // Servers in processes of their own, which tests kill, and the databases that they share.

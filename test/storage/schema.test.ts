@@ -12,9 +12,9 @@ import collection, { define, schemaSql } from '../../lib/index.ts'
 import type { Definition } from '../../lib/index.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import type { SqlOptions } from '../../lib/storage/sql.ts'
 import { ask, logged } from '../app.ts'
 import { databases, type Available, type Database } from './databases.ts'
+import type { SqlOptions } from './databases.ts'
 
 // Tables that follow the schema: what differs is reported at boot, and the SQL that removes the difference is printed.
 

@@ -1,13 +1,14 @@
 import { test } from 'tap'
 import type { Thing } from '../../lib/storage/conformance.ts'
-import type { Context, Entry, Filter, JsonSchema, Query, Shape } from '../../lib/storage/contract.ts'
+import type { Context, Entry, Filter, Query, Shape } from '../../lib/index.ts'
+import type { JsonSchema } from '../../lib/storage/contract.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { Cache } from '../../lib/storage/sql/cache.ts'
 import { createCodecs } from '../../lib/storage/sql/codec.ts'
 import { getKind } from '../../lib/storage/sql/kind.ts'
-import type { SqlAdapter, SqlOptions } from '../../lib/storage/sql.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
+import type { SqlAdapter, SqlOptions } from './databases.ts'
 
 // The statements that are sent, recorded by a driver without a server. Their results are tested with real
 // servers.

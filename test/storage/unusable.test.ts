@@ -15,10 +15,10 @@ import { timeout } from '../../lib/features/timeout.ts'
 import collection, { define } from '../../lib/index.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
-import type { SqlAdapter } from '../../lib/storage/sql.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 import { ask, logged } from '../app.ts'
 import { databases, mysqlPool, noMysql, noServers } from './databases.ts'
+import type { SqlAdapter } from './databases.ts'
 import { startPostgres } from './servers.ts'
 
 // Databases that cannot be used as they are: a table or a column is missing, the primary is read-only, the pool is

@@ -3,11 +3,10 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import collection, { define } from '../../lib/index.ts'
-import type { Context, Entry, Refusal, Shape, Storage } from '../../lib/storage/contract.ts'
-import type { SqlOptions } from '../../lib/storage/sql.ts'
+import type { Context, Entry, Refusal, Shape, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { databases } from './databases.ts'
-import type { Available, Database } from './databases.ts'
+import type { Available, Database, SqlOptions } from './databases.ts'
 
 // The versions that clients see. In an existing table, the database or the app may give a
 // row a version that another row of the same id had before.

@@ -5,9 +5,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import type { Thing } from '../../lib/storage/conformance.ts'
-import { things } from '../../lib/storage/conformance/thing.ts'
-import type { Context } from '../../lib/storage/contract.ts'
+import type { Context } from '../../lib/index.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
+import { things } from './things.ts'
 
 // Writes of one turn of the event loop, in one transaction of SQLite.
 
