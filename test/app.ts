@@ -109,7 +109,7 @@ export function logged (): {
 
 export const ada = { email: 'ada@example.com', name: 'Ada' }
 
-export function sent (
+export function payload (
   content: unknown,
   type = 'application/json'
 ): { payload: string | Buffer; headers: Record<string, string> } {
@@ -120,7 +120,7 @@ export function sent (
 }
 
 /** Sends a request with content and other headers. */
-export async function ask (
+export async function request (
   app: FastifyInstance,
   target: string,
   {
@@ -135,12 +135,12 @@ export async function ask (
   } = {}
 ): Promise<LightMyRequestResponse> {
   const [method, url] = target.split(' ') as ['GET', string]
-  const { payload, headers } = content === undefined ? { payload: undefined, headers: {} } : sent(content, type)
+  const body = content === undefined ? undefined : payload(content, type)
   return app.inject({
     method,
     url,
-    ...(payload !== undefined && { payload }),
-    headers: { ...headers, ...fields },
+    ...body && { payload: body.payload },
+    headers: { ...body?.headers, ...fields },
     ...rest
   })
 }
@@ -151,13 +151,13 @@ export async function created (
   url: string,
   content: unknown
 ): Promise<{ at: string; tag: string; item: Record<string, unknown> }> {
-  const answer = await ask(app, `POST ${url}`, { content })
+  const answer = await request(app, `POST ${url}`, { content })
   if (answer.statusCode !== 201) throw new Error(answer.payload)
   return { at: String(answer.headers.location), tag: String(answer.headers.etag), item: answer.json() }
 }
 
 /** A storage with some methods replaced. */
-export function altered (change: (storage: Storage<object>) => Partial<Storage<object>>) {
+export function modified (change: (storage: Storage<object>) => Partial<Storage<object>>) {
   return (shape: Parameters<ReturnType<typeof memory>>[0]): Storage<never> => {
     const storage = memory()<object>(shape)
     return { ...storage, ...change(storage) } as Storage<never>

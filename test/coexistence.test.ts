@@ -15,7 +15,7 @@ import type { Test } from 'tap'
 import collection, { corsOptions } from '../lib/index.ts'
 import type { Definition } from '../lib/index.ts'
 import { service } from '../lib/service/service.ts'
-import { ada, ask, created, notes, users } from './app.ts'
+import { ada, created, notes, request, users } from './app.ts'
 import { listen, Wire } from './wire.ts'
 
 // An app with its own plugins, parsers and handlers, with and without collections.
@@ -197,12 +197,12 @@ test('paths below an item belong to the app, including its 404 handler', async (
     for (const method of instance.supportedMethods.filter(
       (method) => method !== 'OPTIONS' && method !== 'HEAD' && method !== 'QUERY'
     )) {
-      const answer = await ask(instance, `${method} /users/1/avatar`)
+      const answer = await request(instance, `${method} /users/1/avatar`)
       t.equal(answer.statusCode, 404, `${method}: ${order}`)
       t.strictSame(answer.json(), { lost: '/users/1/avatar' })
     }
-    t.strictSame((await ask(instance, 'GET /users/1/posts')).json(), { posts: '1' })
-    t.equal((await ask(instance, `GET /users/${'x'.repeat(200)}`)).headers['content-type'], 'application/problem+json')
+    t.strictSame((await request(instance, 'GET /users/1/posts')).json(), { posts: '1' })
+    t.equal((await request(instance, `GET /users/${'x'.repeat(200)}`)).headers['content-type'], 'application/problem+json')
   }
 })
 
@@ -212,22 +212,22 @@ test('collections keep their own validation, parsers and error handling in any a
     const { at, item } = await created(instance, '/users', ada)
     t.notOk('parser' in item, 'the parser of the app is not used')
     t.equal(
-      (await ask(instance, 'POST /users', { content: { ...ada, age: '41' } })).statusCode,
+      (await request(instance, 'POST /users', { content: { ...ada, age: '41' } })).statusCode,
       422,
       'nothing is coerced'
     )
     t.equal(
-      (await ask(instance, 'POST /users', { content: { ...ada, typo: true } })).statusCode,
+      (await request(instance, 'POST /users', { content: { ...ada, typo: true } })).statusCode,
       422,
       'nothing is dropped'
     )
     for (const target of ['GET /users/none', 'GET /users?x=1', 'TRACE /users', `POST ${at}`]) {
-      const answer = await ask(instance, target)
+      const answer = await request(instance, target)
       t.equal(answer.headers['content-type'], 'application/problem+json', `${target}: ${order}`)
       t.equal(answer.json().status, answer.statusCode)
     }
-    t.equal((await ask(instance, `GET ${at}`)).statusCode, 200)
-    t.equal((await ask(instance, `HEAD ${at}`)).statusCode, 200)
+    t.equal((await request(instance, `GET ${at}`)).statusCode, 200)
+    t.equal((await request(instance, `HEAD ${at}`)).statusCode, 200)
   }
 })
 
@@ -236,7 +236,7 @@ test('CORS of the app applies to collections, with preflights and Vary (Fetch St
     const instance = await app(t, order, [users()])
     const { at } = await created(instance, '/users', ada)
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
-      const answer = await ask(instance, `OPTIONS ${at}`, {
+      const answer = await request(instance, `OPTIONS ${at}`, {
         fields: { origin, 'access-control-request-method': method }
       })
       t.equal(answer.statusCode, 204, order)
@@ -244,7 +244,7 @@ test('CORS of the app applies to collections, with preflights and Vary (Fetch St
       t.match(answer.headers['access-control-allow-methods'], method)
     }
     for (const url of [at, '/users', '/users/none']) {
-      const answer = await ask(instance, `GET ${url}`, { fields: { origin } })
+      const answer = await request(instance, `GET ${url}`, { fields: { origin } })
       t.equal(answer.headers['access-control-allow-origin'], origin, order)
       t.match(answer.headers['access-control-expose-headers'], 'ETag')
       t.match(answer.headers.vary, /Origin/)
@@ -258,7 +258,7 @@ test('OPTIONS returns the methods of the collection if @fastify/cors passes it o
   t.after(() => instance.close())
   await instance.register(cors, { origin, strictPreflight: false, preflightContinue: true })
   await instance.register(collection, users())
-  const answer = await ask(instance, 'OPTIONS /users', { fields: { origin } })
+  const answer = await request(instance, 'OPTIONS /users', { fields: { origin } })
   t.equal(answer.statusCode, 204)
   t.equal(answer.headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
 })
@@ -274,14 +274,14 @@ test('OPTIONS beside @fastify/cors with corsOptions() is that of the collection,
     t.after(() => alone.close())
     await alone.register(collection, users())
     for (const path of ['/users', '/users/1']) {
-      const expected = await ask(alone, `OPTIONS ${path}`)
-      const { statusCode, headers } = await ask(instance, `OPTIONS ${path}`, { fields: { origin } })
+      const expected = await request(alone, `OPTIONS ${path}`)
+      const { statusCode, headers } = await request(instance, `OPTIONS ${path}`, { fields: { origin } })
       t.equal(statusCode, expected.statusCode)
       t.match(headers, { ...expected.headers, date: String, vary: /^Access-Control-Request-Headers, Accept$/ }, `${path}, ${order}`)
       t.equal(headers['access-control-allow-origin'], origin)
       t.notOk('content-length' in headers)
     }
-    const preflight = await ask(instance, 'OPTIONS /users/1', { fields: { origin, 'access-control-request-method': 'PUT' } })
+    const preflight = await request(instance, 'OPTIONS /users/1', { fields: { origin, 'access-control-request-method': 'PUT' } })
     t.strictSame([preflight.statusCode, preflight.headers.allow], [204, undefined])
     t.match(preflight.headers['access-control-allow-methods'], 'PUT')
   }
@@ -298,7 +298,7 @@ test('OPTIONS beside @fastify/cors names the methods that the caller may use', a
     }
   }))
   const getAllow = async (fields: Record<string, string>): Promise<unknown> => (
-    (await ask(instance, 'OPTIONS /users', { fields: { origin, ...fields } })).headers.allow
+    (await request(instance, 'OPTIONS /users', { fields: { origin, ...fields } })).headers.allow
   )
   t.equal(await getAllow({}), 'GET, HEAD, QUERY, OPTIONS')
   t.equal(await getAllow({ authorization: 'Bearer ada' }), 'GET, HEAD, POST, QUERY, OPTIONS')
@@ -317,16 +317,16 @@ test('an error that a plugin or a hook of the app sends as an object becomes a p
       ['OPTIONS /users', 'missing authorization header'],
       ['GET /users/none', 'missing authorization header']
     ] as const) {
-      const answer = await ask(instance, target, { fields: { prefer: 'return=minimal' } })
+      const answer = await request(instance, target, { fields: { prefer: 'return=minimal' } })
       t.equal(answer.statusCode, 401, `${target}, ${order}`)
       t.equal(answer.headers['content-type'], 'application/problem+json')
       t.equal(answer.headers['www-authenticate'], 'Bearer')
       t.match(answer.json(), { status: 401, code: 'unauthenticated', detail, instance: target.split(' ')[1] })
     }
-    const head = await ask(instance, 'HEAD /users')
+    const head = await request(instance, 'HEAD /users')
     t.strictSame([head.statusCode, head.payload], [401, ''])
-    t.equal((await ask(instance, 'GET /users', { fields: { authorization: 'Bearer key' } })).statusCode, 200)
-    t.strictSame((await ask(instance, 'GET /nowhere')).json(), { error: 'missing authorization header' })
+    t.equal((await request(instance, 'GET /users', { fields: { authorization: 'Bearer key' } })).statusCode, 200)
+    t.strictSame((await request(instance, 'GET /nowhere')).json(), { error: 'missing authorization header' })
   }
 })
 
@@ -341,12 +341,12 @@ test('responses of collections run no hook preSerialization, so that the one for
   await instance.register(collection, users())
   const { at } = await created(instance, '/users', ada)
   for (const target of ['GET /users', `GET ${at}`, `HEAD ${at}`, 'OPTIONS /users', 'GET /users/none', 'TRACE /users']) {
-    await ask(instance, target)
-    await ask(instance, target, { fields: { accept: 'application/xml' } })
+    await request(instance, target)
+    await request(instance, target, { fields: { accept: 'application/xml' } })
   }
-  await ask(instance, `PATCH ${at}`, { content: { age: 'old' } })
-  await ask(instance, `PUT ${at}`, { content: { ...ada, age: 36 } })
-  t.equal((await ask(instance, `DELETE ${at}`)).statusCode, 204)
+  await request(instance, `PATCH ${at}`, { content: { age: 'old' } })
+  await request(instance, `PUT ${at}`, { content: { ...ada, age: 36 } })
+  t.equal((await request(instance, `DELETE ${at}`)).statusCode, 204)
   t.equal(count, 0)
 })
 
@@ -362,9 +362,9 @@ test('a hook can send its own problem, and other objects', async (t) => {
       create: { preHandler: async (_request, reply) => reply.code(500).send({ message: 'the password of the database' }) }
     }
   }))
-  t.strictSame((await ask(instance, 'GET /users')).json(), { queued: true })
-  t.strictSame((await ask(instance, 'GET /users/1')).json(), { status: 402, bill: 1 })
-  const failed = await ask(instance, 'POST /users', { content: ada })
+  t.strictSame((await request(instance, 'GET /users')).json(), { queued: true })
+  t.strictSame((await request(instance, 'GET /users/1')).json(), { status: 402, bill: 1 })
+  const failed = await request(instance, 'POST /users', { content: ada })
   t.equal(failed.json().code, 'internal-error')
   t.notMatch(failed.payload, /password/)
 })
@@ -373,19 +373,19 @@ test('@fastify/compress encodes responses, and request content is decoded once',
   for (const order of Object.keys(orders) as Array<keyof typeof orders>) {
     const instance = await app(t, order, [notes()])
     const text = 'long '.repeat(200)
-    const posted = await ask(instance, 'POST /notes', {
+    const posted = await request(instance, 'POST /notes', {
       content: gzipSync(JSON.stringify({ text })),
       fields: { 'content-encoding': 'gzip' }
     })
     t.equal(posted.statusCode, 201, order)
     const at = String(posted.headers.location)
-    const plain = await ask(instance, `GET ${at}`)
+    const plain = await request(instance, `GET ${at}`)
     t.equal(plain.json().text, text)
-    const bad = await ask(instance, 'POST /notes', { content: 'no gzip', fields: { 'content-encoding': 'gzip' } })
+    const bad = await request(instance, 'POST /notes', { content: 'no gzip', fields: { 'content-encoding': 'gzip' } })
     t.ok(bad.statusCode >= 400 && bad.statusCode < 500, order)
     t.equal(bad.headers['content-type'], 'application/problem+json')
     for (const coding of ['zstd', 'unheard-of']) {
-      const unknown = await ask(instance, 'POST /notes', { content: '{}', fields: { 'content-encoding': coding } })
+      const unknown = await request(instance, 'POST /notes', { content: '{}', fields: { 'content-encoding': coding } })
       t.equal(unknown.statusCode, 415)
       t.equal(unknown.headers['content-type'], 'application/problem+json')
       t.strictSame(
@@ -396,12 +396,12 @@ test('@fastify/compress encodes responses, and request content is decoded once',
     }
     // The plugin sees only the routes that are declared after it, also those of the app.
     if (order === 'plugins last' || order === 'everything after') continue
-    const encoded = await ask(instance, `GET ${at}`, { fields: { 'accept-encoding': 'gzip' } })
+    const encoded = await request(instance, `GET ${at}`, { fields: { 'accept-encoding': 'gzip' } })
     t.equal(encoded.headers['content-encoding'], 'gzip')
     t.equal(gunzipSync(encoded.rawPayload).toString(), plain.payload)
     t.match(encoded.headers.vary, /accept-encoding/i)
     t.match(encoded.headers.vary, /Accept\b(?!-)/)
-    const revalidated = await ask(instance, `GET ${at}`, {
+    const revalidated = await request(instance, `GET ${at}`, {
       fields: { 'accept-encoding': 'gzip', 'if-none-match': String(encoded.headers.etag) }
     })
     t.equal(revalidated.statusCode, 304)
@@ -416,7 +416,7 @@ test('@fastify/compress encodes responses, and request content is decoded once',
       ['gzip;q=0.0, *', 200],
       [undefined, 200]
     ] as const) {
-      const { statusCode, headers } = await ask(instance, `GET ${at}`, {
+      const { statusCode, headers } = await request(instance, `GET ${at}`, {
         fields: { 'if-none-match': String(encoded.headers.etag), ...accepted && { 'accept-encoding': accepted } }
       })
       t.equal(statusCode, status, `${order}: Accept-Encoding: ${accepted} (RFC 9110, section 13.1.2)`)
@@ -424,37 +424,37 @@ test('@fastify/compress encodes responses, and request content is decoded once',
       t.match(headers.vary, /\bAccept-Encoding\b/i)
     }
     const tags = { 'if-none-match': `${plain.headers.etag}, ${encoded.headers.etag}` }
-    const selected = await ask(instance, `GET ${at}`, { fields: { ...tags, 'accept-encoding': 'gzip' } })
+    const selected = await request(instance, `GET ${at}`, { fields: { ...tags, 'accept-encoding': 'gzip' } })
     t.strictSame([selected.statusCode, selected.headers.etag], [304, encoded.headers.etag])
     t.notOk('content-encoding' in revalidated.headers)
     // RFC 9110, section 8.8.3.3: each coding has its own tag, a 304 has the tag of the client, and each is valid for
     // a write.
     t.equal(encoded.headers.etag, String(plain.headers.etag).replace(/"$/, '-gzip"'))
     t.equal(revalidated.headers.etag, encoded.headers.etag)
-    const listed = await ask(instance, `GET ${at}`, {
+    const listed = await request(instance, `GET ${at}`, {
       fields: { 'accept-encoding': 'gzip', 'if-none-match': `"other", W/${String(encoded.headers.etag)}` }
     })
     t.strictSame([listed.statusCode, listed.headers.etag], [304, encoded.headers.etag])
-    const both = await ask(instance, `GET ${at}`, {
+    const both = await request(instance, `GET ${at}`, {
       fields: { 'if-none-match': `${String(encoded.headers.etag)}, ${String(plain.headers.etag)}` }
     })
     t.strictSame([both.statusCode, both.headers.etag], [304, plain.headers.etag])
-    const any = await ask(instance, `GET ${at}`, { fields: { 'if-none-match': '*' } })
+    const any = await request(instance, `GET ${at}`, { fields: { 'if-none-match': '*' } })
     t.strictSame([any.statusCode, any.headers.etag], [304, plain.headers.etag])
-    const patched = await ask(instance, `PATCH ${at}`, {
+    const patched = await request(instance, `PATCH ${at}`, {
       content: { text: `${text}!` },
       fields: { 'if-match': String(encoded.headers.etag) }
     })
     t.equal(patched.statusCode, 200)
-    const stale = await ask(instance, `PATCH ${at}`, {
+    const stale = await request(instance, `PATCH ${at}`, {
       content: { text },
       fields: { 'if-match': String(encoded.headers.etag) }
     })
     t.equal(stale.statusCode, 412)
-    const head = await ask(instance, `HEAD ${at}`, { fields: { 'accept-encoding': 'gzip' } })
+    const head = await request(instance, `HEAD ${at}`, { fields: { 'accept-encoding': 'gzip' } })
     t.equal(head.statusCode, 200)
     t.equal(head.payload, '')
-    const invalid = await ask(instance, 'POST /notes', {
+    const invalid = await request(instance, 'POST /notes', {
       content: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`m${index}`, 1])),
       fields: { 'accept-encoding': 'gzip' }
     })
@@ -503,7 +503,7 @@ test('HEAD over HTTP/2 ends for large content', async (t) => {
   t.after(() => session.close())
   const stream = session.request({ ':method': 'HEAD', ':path': at })
   const [headers] = await once(stream, 'response') as [IncomingHttpHeaders]
-  t.equal(headers['content-length'], String((await ask(instance as unknown as FastifyInstance, `GET ${at}`)).rawPayload.length))
+  t.equal(headers['content-length'], String((await request(instance as unknown as FastifyInstance, `GET ${at}`)).rawPayload.length))
   stream.resume()
   await once(stream, 'end')
 })
@@ -556,7 +556,7 @@ test('a collection adds no decorators to the app and keeps its parser and 404 ha
   t.notOk(instance.hasDecorator('collections'))
   t.notOk(instance.hasReplyDecorator('notFound'))
   t.ok(instance.hasContentTypeParser('application/json'))
-  const { statusCode, headers } = await ask(instance, 'GET /nowhere')
+  const { statusCode, headers } = await request(instance, 'GET /nowhere')
   t.equal(statusCode, 404)
   t.equal(headers['content-type'], 'application/json; charset=utf-8')
 })

@@ -9,7 +9,7 @@ import { hal } from '../lib/formats/hal.ts'
 import { xml } from '../lib/formats/xml.ts'
 import type { Definition, Shape, Storage, Supports } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
-import { ada, altered, ask, build, created, users } from './app.ts'
+import { ada, build, created, modified, request, users } from './app.ts'
 
 const id = Type.String({ format: 'uuid', readOnly: true })
 const Thing = Type.Object({
@@ -514,14 +514,14 @@ async function observe (t: Test, options: object): Promise<Record<string, unknow
   const items = ids.map((id) => ({ id, name: 'a' })).reverse()
   const app = await build(t, loose({ ...things, ...options, storage: memory({ items }) }) as Definition)
   const at = `/things/${ids[0]}`
-  const list = (query: string) => ask(app, `GET /things${query}`, { fields: { accept: 'application/json' } })
-  const getType = async (accept: string) => (await ask(app, `GET ${at}`, { fields: { accept } })).headers['content-type']
-  const getTag = async (at: string) => String((await ask(app, `GET ${at}`)).headers.etag)
+  const list = (query: string) => request(app, `GET /things${query}`, { fields: { accept: 'application/json' } })
+  const getType = async (accept: string) => (await request(app, `GET ${at}`, { fields: { accept } })).headers['content-type']
+  const getTag = async (at: string) => String((await request(app, `GET ${at}`)).headers.etag)
   const patch = async (fields: Record<string, string>) => {
-    return (await ask(app, `PATCH ${at}`, { content: { size: 1 }, type: mergePatch, fields })).statusCode
+    return (await request(app, `PATCH ${at}`, { content: { size: 1 }, type: mergePatch, fields })).statusCode
   }
   const put = async (content: object) => {
-    const { statusCode, headers } = await ask(app, `PUT ${at}`, { content, fields: { 'if-match': await getTag(at) } })
+    const { statusCode, headers } = await request(app, `PUT ${at}`, { content, fields: { 'if-match': await getTag(at) } })
     return `${statusCode} ${headers.etag === undefined ? 'without' : 'with'} ETag`
   }
   const missing = '/things/00000000-0000-4000-8000-000000000000'
@@ -534,7 +534,7 @@ async function observe (t: Test, options: object): Promise<Record<string, unknow
     withWeakTag: await patch({ 'if-match': `W/${await getTag(at)}` }),
     exactPut: await put({ id: ids[0], name: 'b' }),
     otherPut: await put({ name: 'c' }),
-    putOfMissing: (await ask(app, `PUT ${missing}`, { content: { name: 'd' }, fields: { 'if-none-match': '*' } })).statusCode
+    putOfMissing: (await request(app, `PUT ${missing}`, { content: { name: 'd' }, fields: { 'if-none-match': '*' } })).statusCode
   }
 }
 
@@ -562,7 +562,7 @@ test('the definition is frozen and has defaults', async (t) => {
   const app = await build(t, define({ ...things, storage: memory(), formats: [json, hal] }))
   const { at, item } = await created(app, '/things', { name: 'a' })
   t.strictSame(Object.keys(item).sort(), ['id', 'name'], 'no timestamps')
-  const read = await ask(app, `GET ${at}`, { fields: { accept: 'application/hal+json' } })
+  const read = await request(app, `GET ${at}`, { fields: { accept: 'application/hal+json' } })
   t.strictSame(Object.keys(read.json()._links).sort(), ['collection', 'self'], 'no further links')
 })
 
@@ -615,13 +615,13 @@ test('define does not modify the given schema', async (t) => {
 test('the list order ends with the id', async (t) => {
   const order = async (...properties: Array<'id' | '-id' | 'name' | '-name' | 'size'>) => {
     const orders: string[][] = []
-    const storage = altered(({ list }) => ({
+    const storage = modified(({ list }) => ({
       list (query, context) {
         orders.push((query.order ?? []).map(({ property, descending }) => (descending ? '-' : '') + property))
         return list(query, context)
       }
     }))
-    await ask(await build(t, define({ ...things, storage, list: { order: properties } })), 'GET /things')
+    await request(await build(t, define({ ...things, storage, list: { order: properties } })), 'GET /things')
     return orders
   }
   t.strictSame(await order(), [['id']])
@@ -670,7 +670,7 @@ test('timestamps are found by convention, set by option, or turned off', async (
     const app = await build(t, definition as Definition)
     const writable = names.filter((name) => properties[name]!.readOnly !== true)
     const { item } = await created(app, '/things', Object.fromEntries(writable.map((name) => [name, old])))
-    const update = await ask(app, `PATCH /things/${stored.id}`, { content: { name: 'b' }, type: mergePatch })
+    const update = await request(app, `PATCH /things/${stored.id}`, { content: { name: 'b' }, type: mergePatch })
     t.equal(update.statusCode, 200)
     return [item, update.json()].map((item) => names.filter((name) => item[name] !== old))
   }
@@ -717,7 +717,7 @@ test('one definition can be registered under two prefixes with one storage', asy
   )
   const { at, item } = await created(app, '/v1/users', ada)
   t.match(at, /^\/v1\/users\//)
-  const other = await ask(app, `GET /v2/users/${item.id}`)
+  const other = await request(app, `GET /v2/users/${item.id}`)
   t.strictSame(other.json(), item)
   t.strictSame(
     app.collections.map(({ path }) => path),
@@ -750,10 +750,10 @@ test('registering two collections on one path fails', async (t) => {
 test('route constraints separate versions on one path', async (t) => {
   const withVersion = (version: string) => users({ routes: { all: { constraints: { version } } } })
   const app = await build(t, [withVersion('1.0.0'), withVersion('2.0.0')])
-  const answer = await ask(app, 'POST /users', { content: ada, fields: { 'accept-version': '1.x' } })
+  const answer = await request(app, 'POST /users', { content: ada, fields: { 'accept-version': '1.x' } })
   t.equal(answer.statusCode, 201)
-  t.strictSame((await ask(app, 'GET /users', { fields: { 'accept-version': '1.x' } })).json().length, 1)
-  t.strictSame((await ask(app, 'GET /users', { fields: { 'accept-version': '2.x' } })).json().length, 0)
+  t.strictSame((await request(app, 'GET /users', { fields: { 'accept-version': '1.x' } })).json().length, 1)
+  t.strictSame((await request(app, 'GET /users', { fields: { 'accept-version': '2.x' } })).json().length, 0)
 })
 
 test('other errors of Fastify routes are passed on unchanged', async (t) => {

@@ -267,7 +267,7 @@ interface Question extends Omit<InjectOptions, 'url'> {
   readonly given?: Variation
   readonly features?: ReadonlyArray<Feature<object>>
 }
-type Ask = (tag: string) => Question
+type CreateQuestion = (tag: string) => Question
 
 const merge = (payload: object | string, type = 'application/merge-patch+json'): Question => ({
   payload,
@@ -288,7 +288,7 @@ const withReceipt = (standing: Partial<Receipt>): Pick<Question, 'given' | 'feat
   }
 })
 
-const requests: Readonly<Record<string, Readonly<Record<string, Ask>>>> = {
+const requests: Readonly<Record<string, Readonly<Record<string, CreateQuestion>>>> = {
   Collection: {
     'GET, HEAD: a page of items': () => ({}),
     'GET, HEAD: there are more pages': () => ({ at: '?limit=1' }),
@@ -536,14 +536,18 @@ for (const [heading, questions] of Object.entries(requests)) {
   })
 }
 
-async function answer (ask: Ask, { method, item, clock }: { method: string; item: boolean; clock: Clock }) {
+async function answer (
+  createQuestion: CreateQuestion,
+  { method, item, clock }: { method: string; item: boolean; clock: Clock }
+) {
+  const { given: options, features: added = [] } = createQuestion('')
   const path = item ? `/users/${id}` : '/users'
   const app = Fastify()
-  await app.register(collection, define({ ...base, ...ask('').given }).with(...(ask('').features ?? [])))
+  await app.register(collection, define({ ...base, ...options }).with(...added))
   // Last-Modified is sent a minute after a change.
   clock.advance(120_000)
   const { headers } = await app.inject(path)
-  const { at, given, features, ...call } = ask(String(headers.etag))
+  const { at, given, features, ...call } = createQuestion(String(headers.etag))
   return await app.inject({
     method: method.startsWith('any') ? 'GET' : (method as 'GET'),
     ...call,

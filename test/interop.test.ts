@@ -34,7 +34,7 @@ import type { Test } from 'tap'
 import collection, { corsOptions, define } from '../lib/index.ts'
 import { service } from '../lib/service/service.ts'
 import { memory } from '../lib/storage/memory.ts'
-import { ask, logged } from './app.ts'
+import { logged, request } from './app.ts'
 import { listen, Wire } from './wire.ts'
 
 // Every plugin that many apps use, registered before and after a collection: the responses are those of an app without
@@ -162,7 +162,7 @@ const setups: readonly Setup[] = [
       app.get('/token', async (_request, reply) => reply.generateCsrf())
     },
     getHeaders: async (app) => {
-      const { payload, cookies } = await ask(app, 'GET /token')
+      const { payload, cookies } = await request(app, 'GET /token')
       return { 'csrf-token': payload, cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') }
     },
     refusal: { target: 'POST /notes', status: 403 }
@@ -369,7 +369,7 @@ for (const { name, register, getHeaders, refusal, ...differences } of setups) {
       t.strictSame({ ...found, ...audit.length > 0 && { audit } }, differences[order] ?? {}, order)
       if (refusal === undefined || refusal.orders?.includes(order) === false) continue
       const { target, status } = refusal
-      const refused = await ask(app, target, { fields: refusal.headers ?? {} })
+      const refused = await request(app, target, { fields: refusal.headers ?? {} })
       t.equal(refused.statusCode, status, order)
       t.equal(refused.headers['content-type'], 'application/problem+json')
       t.match(refused.json(), { status, detail: String, instance: '/notes' })

@@ -9,7 +9,7 @@ import { idempotency } from '../lib/features/idempotency.ts'
 import { bulk } from '../lib/features/bulk.ts'
 import { timeout } from '../lib/features/timeout.ts'
 import { jsonServer } from '../lib/features/dialects/json-server.ts'
-import { altered, ask, build, created, notes, users } from './app.ts'
+import { build, created, modified, notes, request, users } from './app.ts'
 import { listen, Wire } from './wire.ts'
 import { define } from './define.ts'
 
@@ -45,7 +45,7 @@ interface Outcome {
 /** Sends a request of this size to the app, which is created again for each line. */
 interface Line {
   readonly app: (t: Test) => Promise<FastifyInstance>
-  readonly ask: (app: FastifyInstance, amount: number) => Promise<Outcome>
+  readonly request: (app: FastifyInstance, amount: number) => Promise<Outcome>
   /** The status within the limit. */
   readonly within: number
   /** The limit, if the table has no number. */
@@ -57,18 +57,18 @@ interface Line {
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `n${index}`)
 const patch = (app: FastifyInstance, at: string, steps: unknown): Promise<Outcome> =>
-  ask(app, `PATCH ${at}`, { content: steps, type: 'application/json-patch+json' })
+  request(app, `PATCH ${at}`, { content: steps, type: 'application/json-patch+json' })
 const query = (app: FastifyInstance, filter: unknown): Promise<Outcome> =>
-  ask(app, 'QUERY /users', { content: { filter } })
+  request(app, 'QUERY /users', { content: { filter } })
 /** Repeats a request whose first response has this many bytes. */
 const replay = async (app: FastifyInstance, method: 'POST' | 'PATCH', bytes: number): Promise<Outcome> => {
-  const empty = await ask(app, 'POST /notes', { content: { text: '' } })
+  const empty = await request(app, 'POST /notes', { content: { text: '' } })
   const text = 'x'.repeat(bytes - empty.payload.length)
-  const request = { content: { text }, fields: { 'idempotency-key': String(bytes) } }
+  const options = { content: { text }, fields: { 'idempotency-key': String(bytes) } }
   const target = method === 'POST' ? 'POST /notes' : `PATCH ${empty.headers.location}`
-  const first = await ask(app, target, request)
+  const first = await request(app, target, options)
   if (Buffer.byteLength(first.payload) !== bytes) throw new Error(`${first.payload.length} bytes`)
-  const { statusCode, headers, payload } = await ask(app, target, request)
+  const { statusCode, headers, payload } = await request(app, target, options)
   return { statusCode, headers, json: () => ({ length: payload.length }) }
 }
 const repeatable = (t: Test): Promise<FastifyInstance> =>
@@ -89,13 +89,13 @@ const large = (t: Test): Promise<FastifyInstance> =>
   )
 /** Two items with this many characters. */
 const longPage = async (app: FastifyInstance, target: string, length: number): Promise<Outcome> => {
-  for (const { id } of (await ask(app, 'GET /notes?fields=id')).json()) await ask(app, `DELETE /notes/${id}`)
+  for (const { id } of (await request(app, 'GET /notes?fields=id')).json()) await request(app, `DELETE /notes/${id}`)
   for (const text of ['', 'x'.repeat(length - 112)]) await created(app, '/notes', { text })
-  return ask(app, target)
+  return request(app, target)
 }
 const isEmpty = (answer: Outcome): boolean =>
   answer.json().length === 0 && answer.headers['idempotent-replayed'] === 'true'
-const unstable = { ...notes({ storage: altered(() => ({ replace: async () => ({ refused: 'stale' }) })) }) }
+const unstable = { ...notes({ storage: modified(() => ({ replace: async () => ({ refused: 'stale' }) })) }) }
 
 const lines: Readonly<Record<string, Line>> = {
   'bytes of content, after decoding': {
@@ -106,18 +106,18 @@ const lines: Readonly<Record<string, Line>> = {
           schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never
         })
       ),
-    ask: (app, bytes) => ask(app, 'POST /notes', { content: JSON.stringify({ text: 'x'.repeat(bytes - 11) }) }),
+    request: (app, bytes) => request(app, 'POST /notes', { content: JSON.stringify({ text: 'x'.repeat(bytes - 11) }) }),
     within: 201
   },
   'levels of JSON': {
     app: (t) => build(t, open()),
-    ask: (app, levels) => ask(app, 'POST /open', { content: `{"any":${nested(levels - 1)}}` }),
+    request: (app, levels) => request(app, 'POST /open', { content: `{"any":${nested(levels - 1)}}` }),
     within: 201
   },
   'levels of XML': {
     app: (t) => build(t, open()),
-    ask: (app, levels) =>
-      ask(app, 'POST /open', {
+    request: (app, levels) =>
+      request(app, 'POST /open', {
         content: `<item><any type="array">${'<item type="array">'.repeat(levels - 2)}<item>1</item>${'</item>'.repeat(levels - 2)}</any></item>`,
         type: 'application/xml'
       }),
@@ -125,7 +125,7 @@ const lines: Readonly<Record<string, Line>> = {
   },
   'levels that a JSON Patch creates': {
     app: (t) => build(t, open()),
-    async ask (app, levels) {
+    async request (app, levels) {
       const { at } = await created(app, '/open', { any: [] })
       // Copies an array of this depth into another one, below the object.
       const deep = JSON.parse(nested(32))
@@ -138,7 +138,7 @@ const lines: Readonly<Record<string, Line>> = {
   },
   'values and characters that a JSON Patch copies': {
     app: (t) => build(t, open()),
-    async ask (app, amount) {
+    async request (app, amount) {
       const { at } = await created(app, '/open', { any: { a: 'x'.repeat(1024) } })
       const copies = Array.from({ length: 1024 }, () => ({ op: 'copy', from: '/any/a', path: '/any/b' }))
       return patch(app, at, [
@@ -150,7 +150,7 @@ const lines: Readonly<Record<string, Line>> = {
   },
   'array items that a JSON Patch moves by adding and removing others before them': {
     app: (t) => build(t, open(), { bodyLimit: 2_000_000 }),
-    async ask (app, amount) {
+    async request (app, amount) {
       const { at } = await created(app, '/open', { any: Array(524_288).fill(1) })
       const moves = Array.from({ length: 512 }, () => [
         { op: 'add', path: '/any/1', value: 1 },
@@ -165,19 +165,19 @@ const lines: Readonly<Record<string, Line>> = {
   },
   'items of an array in content': {
     app: (t) => build(t, open()),
-    ask: (app, count) => ask(app, 'POST /open', { content: { list: Array(count).fill(1) } }),
+    request: (app, count) => request(app, 'POST /open', { content: { list: Array(count).fill(1) } }),
     within: 201,
     limit: 3
   },
   'characters of a string in content': {
     app: (t) => build(t, notes(), { bodyLimit: 2_000_000 }),
-    ask: (app, count) => ask(app, 'POST /notes', { content: { text: 'x'.repeat(count) } }),
+    request: (app, count) => request(app, 'POST /notes', { content: { text: 'x'.repeat(count) } }),
     within: 201,
     limit: 1_000_000
   },
   'greatest integer in content': {
     app: (t) => build(t, open()),
-    ask: (app, integer) => ask(app, 'POST /open', { content: `{"list":[${BigInt(integer)}]}` }),
+    request: (app, integer) => request(app, 'POST /open', { content: `{"list":[${BigInt(integer)}]}` }),
     within: 201
   },
   'year of a date or date-time': {
@@ -194,52 +194,52 @@ const lines: Readonly<Record<string, Line>> = {
         })
       ),
     // The offset moves it to the next year.
-    ask: (app, year) =>
-      ask(app, 'POST /days', {
+    request: (app, year) =>
+      request(app, 'POST /days', {
         content: { at: year > 9999 ? '9999-12-31T23:00:00-01:00' : `${year}-12-31T23:00:00Z` }
       }),
     within: 201
   },
   'items in one POST': {
     app: (t) => build(t, notes().with(bulk())),
-    ask: (app, count) => ask(app, 'POST /notes', { content: Array(count).fill({ text: 'a' }) }),
+    request: (app, count) => request(app, 'POST /notes', { content: Array(count).fill({ text: 'a' }) }),
     within: 201
   },
   'items of a page': {
     app: (t) => build(t, notes()),
-    ask: (app, count) => ask(app, `GET /notes?limit=${count}`),
+    request: (app, count) => request(app, `GET /notes?limit=${count}`),
     within: 200
   },
   'characters of all items of a page': {
     app: large,
-    ask: (app, length) => longPage(app, 'GET /notes', length),
+    request: (app, length) => longPage(app, 'GET /notes', length),
     within: 200,
     past: ({ headers }) => /rel="next"/.test(String(headers.link))
   },
   'characters of all items of a page with an offset': {
     app: large,
-    ask: (app, length) => longPage(app, 'GET /notes?_start=0&_end=9', length),
+    request: (app, length) => longPage(app, 'GET /notes?_start=0&_end=9', length),
     within: 200
   },
   'items that an offset skips': {
     app: (t) => build(t, notes().with(jsonServer())),
-    ask: (app, start) => ask(app, `GET /notes?_start=${start}&_end=${start + 1}`),
+    request: (app, start) => request(app, `GET /notes?_start=${start}&_end=${start + 1}`),
     within: 200
   },
   'characters of a query string': {
     app: (t) => build(t, users()),
-    ask: (app, length) => ask(app, `GET /users?name=${'x'.repeat(length - 5)}`),
+    request: (app, length) => request(app, `GET /users?name=${'x'.repeat(length - 5)}`),
     within: 200
   },
   'characters of q': {
     app: (t) => build(t, users({ list: { search: ['name'] } })),
-    ask: (app, length) => ask(app, `GET /users?q=${'x'.repeat(length)}`),
+    request: (app, length) => request(app, `GET /users?q=${'x'.repeat(length)}`),
     within: 200
   },
   'different words of q': {
     app: (t) => build(t, users({ list: { search: ['name'] } })),
-    ask: (app, count) =>
-      ask(
+    request: (app, count) =>
+      request(
         app,
         `GET /users?q=${Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index)).join('+')}`
       ),
@@ -247,8 +247,8 @@ const lines: Readonly<Record<string, Line>> = {
   },
   'conditions of a filter': {
     app: (t) => build(t, wide()),
-    ask: (app, count) =>
-      ask(
+    request: (app, count) =>
+      request(
         app,
         `GET /wide?${names(count)
           .map((name) => `${name}=1`)
@@ -258,45 +258,45 @@ const lines: Readonly<Record<string, Line>> = {
   },
   'conditions of a filter in the content of QUERY': {
     app: (t) => build(t, users()),
-    ask: (app, count) => query(app, { any: Array.from({ length: count }, () => ({ name: 'x' })) }),
+    request: (app, count) => query(app, { any: Array.from({ length: count }, () => ({ name: 'x' })) }),
     within: 200
   },
   'like conditions of a filter, each of which counts as 20': {
     app: (t) => build(t, users()),
-    ask: (app, count) => query(app, { any: Array.from({ length: count }, () => ({ 'name.like': 'x*' })) }),
+    request: (app, count) => query(app, { any: Array.from({ length: count }, () => ({ 'name.like': 'x*' })) }),
     within: 200
   },
   'values in all lists of a filter: in and nin': {
     app: (t) => build(t, users()),
-    ask: (app, count) => ask(app, `GET /users?name.nin=a,b&role.in=${names(count - 2).join()}`),
+    request: (app, count) => request(app, `GET /users?name.nin=a,b&role.in=${names(count - 2).join()}`),
     within: 200
   },
   'values in all lists of a filter in the content of QUERY': {
     app: (t) => build(t, users()),
-    ask: (app, count) => query(app, { 'name.in': names(count - 10), not: { 'role.in': names(10) } }),
+    request: (app, count) => query(app, { 'name.in': names(count - 10), not: { 'role.in': names(10) } }),
     within: 200
   },
   'characters of a like pattern': {
     app: (t) => build(t, users()),
-    ask: (app, count) => ask(app, `GET /users?name.like=${'x'.repeat(count)}`),
+    request: (app, count) => request(app, `GET /users?name.like=${'x'.repeat(count)}`),
     within: 200
   },
   'stars in a like pattern': {
     app: (t) => build(t, users()),
-    ask: (app, count) => ask(app, `GET /users?name.like=${'*x'.repeat(count)}`),
+    request: (app, count) => request(app, `GET /users?name.like=${'*x'.repeat(count)}`),
     within: 200
   },
   'levels of a filter in the content of QUERY': {
     app: (t) => build(t, users()),
-    ask: (app, levels) =>
+    request: (app, levels) =>
       query(app, JSON.parse('{"not":'.repeat(levels - 1) + '{"name":"x"}' + '}'.repeat(levels - 1))),
     within: 200
   },
   'errors that a problem lists': {
     past: ({ json }, limit) => (json().errors as unknown[]).length === limit,
     app: (t) => build(t, users()),
-    ask: (app, count) =>
-      ask(app, 'POST /users', {
+    request: (app, count) =>
+      request(app, 'POST /users', {
         content: { email: 'a@example.com', name: 'a', ...Object.fromEntries(names(count).map((name) => [name, 1])) }
       }),
     within: 422
@@ -304,28 +304,28 @@ const lines: Readonly<Record<string, Line>> = {
   'errors that a problem lists for all items of one POST': {
     past: ({ json }, limit) => (json().errors as unknown[]).length === limit,
     app: (t) => build(t, users().with(bulk({ maximum: 1000 }))),
-    ask: (app, count) => ask(app, 'POST /users', { content: Array(count).fill({ email: 'a@example.com' }) }),
+    request: (app, count) => request(app, 'POST /users', { content: Array(count).fill({ email: 'a@example.com' }) }),
     within: 422
   },
   'attempts of a write without a precondition that other writes precede': {
     app: (t) => build(t, unstable),
-    async ask (app, attempts) {
+    async request (app, attempts) {
       const { at } = await created(app, '/notes', { text: 'a' })
       let left = attempts - 1
       unstable.storage.replace = async (id, item) => (left-- > 0 ? { refused: 'stale' } : { id, item, version: 'done' })
-      return ask(app, `PUT ${at}`, { content: { text: 'b' } })
+      return request(app, `PUT ${at}`, { content: { text: 'b' } })
     },
     within: 200
   },
   'bytes of content that is stored for the replay of a POST': {
     app: repeatable,
-    ask: (app, bytes) => replay(app, 'POST', bytes),
+    request: (app, bytes) => replay(app, 'POST', bytes),
     within: 201,
     past: isEmpty
   },
   'bytes of content that is stored for the replay of a PATCH': {
     app: repeatable,
-    ask: (app, bytes) => replay(app, 'PATCH', bytes),
+    request: (app, bytes) => replay(app, 'PATCH', bytes),
     within: 200,
     past: isEmpty
   },
@@ -334,20 +334,20 @@ const lines: Readonly<Record<string, Line>> = {
       build(
         t,
         notes({
-          storage: altered((storage) => ({
+          storage: modified((storage) => ({
             list: async (...args) =>
               new Promise((resolve) => setTimeout(resolve, Number(args[0].limit), storage.list(...args)))
           })),
           list: { limit: { maximum: 1000 } }
         }).with(timeout(100))
       ),
-    ask: (app, milliseconds) => ask(app, `GET /notes?limit=${milliseconds > 100 ? 400 : 1}`),
+    request: (app, milliseconds) => request(app, `GET /notes?limit=${milliseconds > 100 ? 400 : 1}`),
     within: 200,
     limit: 100
   },
   'bytes of the header section, with the URI': {
     app: (t) => build(t, notes()),
-    async ask (app, bytes) {
+    async request (app, bytes) {
       const wire = new Wire(
         app.server.listening ? Number((app.server.address() as { port: number }).port) : await listen(app)
       )
@@ -382,11 +382,11 @@ test('docs/limits.md has a line for each limit tested here, and no others', asyn
 
 for (const [what = '', most, past = ''] of table) {
   test(`${what}: at most ${most}, then ${past}`, async (t) => {
-    const { app: createApp, ask, within, limit = Number(most), past: isPast } = lines[what]!
+    const { app: createApp, request, within, limit = Number(most), past: isPast } = lines[what]!
     const app = await createApp(t)
-    const done = await ask(app, limit)
+    const done = await request(app, limit)
     t.equal(done.statusCode, within)
-    const refused = await ask(app, limit + 1)
+    const refused = await request(app, limit + 1)
     if (isPast !== undefined) return t.strictSame([isPast(done, limit - 1), isPast(refused, limit)], [false, true])
     const [status, code] = past.split(' ')
     t.equal(refused.statusCode, Number(status))

@@ -14,7 +14,7 @@ import type { ActionEvent, Options, StatementEvent } from '../lib/index.ts'
 import { action } from '../lib/features/action.ts'
 import { idempotency } from '../lib/features/idempotency.ts'
 import { memory } from '../lib/storage/memory.ts'
-import { ask, logged } from './app.ts'
+import { logged, request } from './app.ts'
 import { databases, mysqlPool, noMysql, noServers } from './storage/databases.ts'
 import { startPostgres } from './storage/servers.ts'
 
@@ -57,7 +57,7 @@ const content = { id: 'a', text: 'secret' }
 test('each action has a start and an end, with its outcome', async (t) => {
   const { app } = await createApp(t)
   const { take, unsubscribe } = collect(t, actions)
-  for (const [request, action, status, code] of [
+  for (const [target, action, status, code] of [
     ['POST /notes', 'create', 201, undefined],
     ['POST /notes', 'create', 409, 'not-unique'],
     ['GET /notes', 'list', 200, undefined],
@@ -67,18 +67,18 @@ test('each action has a start and an end, with its outcome', async (t) => {
     ['DELETE /notes/a', 'remove', 204, undefined],
     ['GET /notes/a', 'read', 404, 'not-found']
   ] as const) {
-    const { statusCode } = await ask(app, request, /^P/.test(request) ? { content } : {})
+    const { statusCode } = await request(app, target, /^P/.test(target) ? { content } : {})
     t.equal(statusCode, status)
     const event = { collection: 'notes', action, requestId: 'request-7' }
     t.strictSame(take(), [
       { at: 'start', event: { ...event, status: undefined, code: undefined } },
       { at: 'asyncEnd', event: { ...event, status, code, result: undefined } }
-    ], request)
+    ], target)
   }
-  await ask(app, 'POST /notes', { content: '', fields: { 'content-type': 'text/plain' } })
+  await request(app, 'POST /notes', { content: '', fields: { 'content-type': 'text/plain' } })
   t.same(take(), [], 'a request that is refused by its headers has no action')
   unsubscribe()
-  t.equal((await ask(app, 'GET /notes')).statusCode, 200)
+  t.equal((await request(app, 'GET /notes')).statusCode, 200)
   t.same(take(), [])
 })
 
@@ -94,10 +94,10 @@ test('what a hook or a storage throws is the error of the event', async (t) => {
   ] as const) {
     const { app } = await createApp(t, { hooks: { beforeValidation () { throw thrown } } })
     const { take, unsubscribe } = collect(t, actions)
-    const response = await ask(app, 'POST /notes', { content })
+    const response = await request(app, 'POST /notes', { content })
     unsubscribe()
     t.equal(response.statusCode, status)
-    t.equal((await ask(app, 'POST /notes', { content })).payload, response.payload, 'the same without subscribers')
+    t.equal((await request(app, 'POST /notes', { content })).payload, response.payload, 'the same without subscribers')
     const error = thrown === refusal ? undefined : thrown
     t.strictSame(take().map(({ at, event }) => ({ at, status: event.status, code: event.code, error: event.error })), [
       { at: 'start', status: undefined, code: undefined, error: undefined },
@@ -109,7 +109,7 @@ test('what a hook or a storage throws is the error of the event', async (t) => {
     storage: (shape) => ({ ...memory()(shape), find: async () => { throw unreachable } })
   })
   const { take } = collect(t, actions)
-  t.equal((await ask(app, 'GET /notes/a')).statusCode, 503)
+  t.equal((await request(app, 'GET /notes/a')).statusCode, 503)
   t.match(take().at(-1), { at: 'asyncEnd', event: { error: unreachable, status: 503, code: 'storage-unavailable' } })
 })
 
@@ -160,7 +160,7 @@ test('custom actions have events', async (t) => {
   const calls = app.collection(notes)
   await calls.create(content)
   const { take } = collect(t, actions)
-  t.equal((await ask(app, 'POST /notes/a/shout')).statusCode, 200)
+  t.equal((await request(app, 'POST /notes/a/shout')).statusCode, 200)
   await calls.shout('a')
   t.match(take().filter(({ at }) => at === 'asyncEnd'), [
     { event: { collection: 'notes', action: 'shout', status: 200 } },
@@ -192,23 +192,23 @@ for (const { name, skip, open } of databases) {
     const { take } = collect(t, statements)
     const getEnded = () => take().filter(({ at }) => at === 'asyncEnd').map(({ event }) => event)
 
-    t.equal((await ask(app, 'POST /notes', { content })).statusCode, 201)
+    t.equal((await request(app, 'POST /notes', { content })).statusCode, 201)
     const [insert, ...others] = getEnded()
     t.match(insert, { collection: 'notes', operation: 'INSERT', text: /^INSERT INTO .notes. / })
     t.equal(insert?.error, undefined)
     t.ok(others.every(({ operation }) => operation === 'SELECT'))
-    t.equal((await ask(app, 'GET /notes?limit=5')).statusCode, 200)
+    t.equal((await request(app, 'GET /notes?limit=5')).statusCode, 200)
     t.match(getEnded(), [{ collection: 'notes', operation: 'SELECT' }])
     t.ok(within.length >= 2 && within.every((action) => action === 'create' || action === 'list'))
 
     const keyed = { content: { id: 'b', text: 'secret too' }, fields: { 'idempotency-key': '"1"' } }
-    t.equal((await ask(app, 'POST /notes', keyed)).statusCode, 201)
+    t.equal((await request(app, 'POST /notes', keyed)).statusCode, 201)
     const transaction = getEnded()
     t.ok(transaction.some(({ operation, collection }) => operation === 'BEGIN' && collection === undefined))
     t.ok(transaction.some(({ operation, collection }) => operation === 'COMMIT' && collection === undefined))
     t.notMatch(JSON.stringify(transaction), 'secret', 'events have no values')
 
-    t.equal((await ask(app, 'POST /notes', { content: { id: 'c', text: 'secret' } })).statusCode, 409)
+    t.equal((await request(app, 'POST /notes', { content: { id: 'c', text: 'secret' } })).statusCode, 409)
     const failed = take().filter(({ at, event }) => event.operation === 'INSERT' && at === 'error')
     t.strictSame(failed.map(({ event }) => [event.collection, event.error instanceof Error]), [['notes', true]])
   })
@@ -217,16 +217,16 @@ for (const { name, skip, open } of databases) {
 test('log lines of failures have the collection, the action and the id of the request', async (t) => {
   const target = { reqId: 'request-7', collection: 'notes' }
   const failing = await createApp(t, { hooks: { beforeValidation () { throw new Error('it failed') } } })
-  await ask(failing.app, 'POST /notes', { content })
+  await request(failing.app, 'POST /notes', { content })
   t.match(failing.getLines(), [{ ...target, action: 'create', msg: 'request failed', err: { message: 'it failed' } }])
   const refusing = await createApp(t, { hooks: { beforeValidation () { throw problem('storage-unavailable') } } })
-  await ask(refusing.app, 'POST /notes', { content })
+  await request(refusing.app, 'POST /notes', { content })
   t.match(refusing.getLines(), [{ ...target, action: 'create', msg: 'request refused' }])
   const notifying = await createApp(t, { hooks: { afterCommit () { throw new Error('it failed') } } })
-  await ask(notifying.app, 'POST /notes', { content })
+  await request(notifying.app, 'POST /notes', { content })
   t.match(notifying.getLines(), [{ ...target, action: 'create', err: { message: 'it failed' } }])
   const hooked = await createApp(t, { routes: { all: { onRequest: async () => { throw new Error('it failed') } } } })
-  await ask(hooked.app, 'DELETE /notes/a')
+  await request(hooked.app, 'DELETE /notes/a')
   t.match(hooked.getLines(), [{ ...target, action: 'remove', msg: 'request failed' }])
 })
 

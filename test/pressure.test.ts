@@ -5,7 +5,7 @@ import Fastify from 'fastify'
 import { test } from 'tap'
 import collection, { corsOptions } from '../lib/index.ts'
 import { service } from '../lib/service/service.ts'
-import { ask, build, created, notes } from './app.ts'
+import { build, created, notes, request } from './app.ts'
 
 // @fastify/rate-limit and @fastify/under-pressure, the real plugins, around collections.
 
@@ -18,16 +18,16 @@ test('a limit on one action returns 429 as a problem, with the headers of the pl
     notes({ routes: { create: { config: { rateLimit: { max: 2, timeWindow: 30_000 } } } } })
   )
   for (const remaining of ['1', '0']) {
-    const answer = await ask(app, 'POST /notes', { content: { text: 'a' } })
+    const answer = await request(app, 'POST /notes', { content: { text: 'a' } })
     t.equal(answer.statusCode, 201)
     t.equal(String(answer.headers['x-ratelimit-remaining']), remaining)
   }
-  const refused = await ask(app, 'POST /notes', { content: { text: 'a' } })
+  const refused = await request(app, 'POST /notes', { content: { text: 'a' } })
   t.equal(refused.statusCode, 429)
   t.match(refused.headers, { 'content-type': 'application/problem+json', 'cache-control': 'no-store' })
   t.ok(Number(refused.headers['retry-after']) > 0 && Number(refused.headers['retry-after']) <= 30)
   t.match(refused.json(), { status: 429, code: 'too-many-requests', detail: /retry in/, instance: '/notes' })
-  const list = await ask(app, 'GET /notes')
+  const list = await request(app, 'GET /notes')
   t.equal(list.json().length, 2, 'nothing was created')
   t.notOk('x-ratelimit-limit' in list.headers)
 })
@@ -38,14 +38,14 @@ test('a limit on the whole app limits collections and documents, but not probes'
   await app.register(rateLimit, { max: 1, timeWindow: '1 minute' })
   await app.register(collection, notes())
   await app.register(service)
-  t.equal((await ask(app, 'GET /notes')).statusCode, 200)
-  t.equal((await ask(app, 'GET /notes')).statusCode, 429)
+  t.equal((await request(app, 'GET /notes')).statusCode, 200)
+  t.equal((await request(app, 'GET /notes')).statusCode, 429)
   for (let turn = 0; turn < 3; turn++) {
     for (const path of ['/healthz', '/readyz']) {
-      t.equal((await ask(app, `GET ${path}`)).statusCode, 200, 'probes are not limited')
+      t.equal((await request(app, `GET ${path}`)).statusCode, 200, 'probes are not limited')
     }
   }
-  t.equal((await ask(app, 'GET /.well-known/api-catalog')).json().code, 'too-many-requests', 'documents are limited')
+  t.equal((await request(app, 'GET /.well-known/api-catalog')).json().code, 'too-many-requests', 'documents are limited')
 })
 
 test('scripts of other origins can read the headers of a rate limit', async (t) => {
@@ -53,8 +53,8 @@ test('scripts of other origins can read the headers of a rate limit', async (t) 
   t.teardown(() => app.close())
   await app.register(rateLimit, { max: 1 })
   await app.register(collection, notes())
-  await ask(app, 'GET /notes')
-  const { headers } = await ask(app, 'GET /notes')
+  await request(app, 'GET /notes')
+  const { headers } = await request(app, 'GET /notes')
   const exposed = corsOptions().exposedHeaders.map((name) => name.toLowerCase())
   const sent = Object.keys(headers).filter((name) => name.includes('ratelimit') || name === 'retry-after')
   t.equal(sent.length, 4)
@@ -75,7 +75,7 @@ test('requests that a collection refuses count against the limit', async (t) => 
     const statuses: number[] = []
     for (let turn = 0; turn < 3; turn++) {
       const options = status === 415 ? { content: 'a', type: 'text/plain' } : {}
-      statuses.push((await ask(app, target, options)).statusCode)
+      statuses.push((await request(app, target, options)).statusCode)
     }
     t.strictSame(statuses, [status, status, 429], `${target} ${status}`)
   }
@@ -94,7 +94,7 @@ test('under pressure collections return 503 with the Retry-After of the plugin, 
     await created(app, '/notes', { text: 'a' })
     await wait(60)
     for (const target of ['GET /notes', 'POST /notes', 'GET /notes/x', 'GET /', 'GET /.well-known/api-catalog']) {
-      const answer = await ask(app, target)
+      const answer = await request(app, target)
       t.equal(answer.statusCode, 503, `${target}: ${when}`)
       t.match(answer.headers, {
         'content-type': 'application/problem+json',
@@ -104,7 +104,7 @@ test('under pressure collections return 503 with the Retry-After of the plugin, 
       t.match(answer.json(), { status: 503, code: 'service-unavailable' })
     }
     for (const path of ['/healthz', '/readyz']) {
-      t.equal((await ask(app, `GET ${path}`)).statusCode, 200, `${path}: ${when}`)
+      t.equal((await request(app, `GET ${path}`)).statusCode, 200, `${path}: ${when}`)
     }
   }
 })

@@ -6,7 +6,7 @@ import type { Adapter, Context, Filter } from '../../lib/index.ts'
 import type { Definition, Feature } from '../../lib/index.ts'
 import { jsonServer, reactAdmin, refine } from '../../lib/features/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ask, build } from '../app.ts'
+import { build, request } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 import { query } from './query.ts'
 import { things } from '../storage/things.ts'
@@ -48,15 +48,15 @@ test('the limit on filter conditions also applies to client dialects', async (t)
   for (const [dialect, url] of forms) {
     const profile = dialect.name
     const app = await build(t, wide(memory() as Adapter<object>).with(dialect))
-    t.equal((await ask(app, `GET /wide?${url(100)}`)).statusCode, 200, profile)
+    t.equal((await request(app, `GET /wide?${url(100)}`)).statusCode, 200, profile)
     t.match(
-      (await ask(app, `GET /wide?${url(101)}`)).json(),
+      (await request(app, `GET /wide?${url(101)}`)).json(),
       { status: 400, code: 'invalid-query', detail: /at most 100 conditions/ },
       profile
     )
     t.match(
       (
-        await ask(
+        await request(
           app,
           `GET /wide?${url(60)}&${names
             .slice(60, 101)
@@ -80,9 +80,9 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefin
     const definition = wide((adapter ?? memory()) as Adapter<object>)
     await adapter?.createTable(definition)
     const app = await build(t, definition)
-    t.equal((await ask(app, 'POST /wide', { content: { text: 'aaab', p0: 1 } })).statusCode, 201)
+    t.equal((await request(app, 'POST /wide', { content: { text: 'aaab', p0: 1 } })).statusCode, 201)
     const countFound = async (filter: unknown) => {
-      const answer = await ask(app, 'QUERY /wide', { content: { filter } })
+      const answer = await request(app, 'QUERY /wide', { content: { filter } })
       return answer.statusCode === 200 ? answer.json().length : answer.body
     }
     t.equal(await countFound({ any: names.slice(0, 100).map((name) => ({ [name]: 1 })) }), 1)

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import { memory } from '../../lib/storage/memory.ts'
 import { expand } from '../../lib/features/expand.ts'
-import { ask, build, created, notes } from '../app.ts'
+import { build, created, notes, request } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 import { define } from '../define.ts'
 
@@ -26,7 +26,7 @@ async function follow (
   let longest = 0
   let last = from
   for (let url: string | undefined = from; url !== undefined;) {
-    const answer = await ask(app, `GET ${url}`, { fields: { accept: format } })
+    const answer = await request(app, `GET ${url}`, { fields: { accept: format } })
     if (answer.statusCode !== 200) throw new Error(answer.body)
     longest = Math.max(longest, answer.payload.length)
     pages.push([...answer.payload.matchAll(/title(?:":"|>)(\d+)/g)].map(([, title]) => title!))
@@ -64,7 +64,7 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefin
       t.strictSame(back.pages, [titles.slice(8), titles.slice(4, 8), titles.slice(0, 4)])
     }
     t.equal(
-      (await ask(app, 'GET /stories?sort=title&fields=title')).json().length,
+      (await request(app, 'GET /stories?sort=title&fields=title')).json().length,
       titles.length,
       'only the selected properties count'
     )
@@ -98,9 +98,9 @@ test('the ETag of a page that ends early works for If-None-Match', async (t) => 
   const definition = define({ name: 'stories', schema: Story, storage: memory() })
   const app = await build(t, definition)
   for (const title of titles) await created(app, '/stories', { title, text })
-  const first = await ask(app, 'GET /stories')
+  const first = await request(app, 'GET /stories')
   const { etag = '' } = first.headers
-  t.equal((await ask(app, 'GET /stories', { fields: { 'if-none-match': etag } })).statusCode, 304)
-  await ask(app, `DELETE /stories/${first.json()[0].id}`)
-  t.equal((await ask(app, 'GET /stories', { fields: { 'if-none-match': etag } })).statusCode, 200)
+  t.equal((await request(app, 'GET /stories', { fields: { 'if-none-match': etag } })).statusCode, 304)
+  await request(app, `DELETE /stories/${first.json()[0].id}`)
+  t.equal((await request(app, 'GET /stories', { fields: { 'if-none-match': etag } })).statusCode, 200)
 })

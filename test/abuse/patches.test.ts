@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { Type } from '@sinclair/typebox'
 import { define } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ask, build } from '../app.ts'
+import { build, request } from '../app.ts'
 import { isProportional } from '../growth.ts'
 
 test('the time of a JSON Patch is proportional to its operations, also in an object of many members', async (t) => {
@@ -16,7 +16,7 @@ test('the time of a JSON Patch is proportional to its operations, also in an obj
   })
   const app = await build(t, definition, { bodyLimit: 10_000_000 })
   const map = Object.fromEntries(Array.from({ length: 70_000 }, (_, index) => [`k${index}`, index]))
-  const { location } = (await ask(app, 'POST /maps', { content: { map } })).headers
+  const { location } = (await request(app, 'POST /maps', { content: { map } })).headers
   const steps = [
     { op: 'remove', path: '/map/k5' },
     { op: 'add', path: '/map/k5', value: 5 },
@@ -29,7 +29,7 @@ test('the time of a JSON Patch is proportional to its operations, also in an obj
   ]
   const patch = async (count: number) => {
     const content = JSON.stringify(Array.from({ length: count }, () => steps).flat())
-    const answer = await ask(app, `PATCH ${location}`, {
+    const answer = await request(app, `PATCH ${location}`, {
       content,
       type: 'application/json-patch+json',
       fields: { prefer: 'return=minimal' }
@@ -37,6 +37,6 @@ test('the time of a JSON Patch is proportional to its operations, also in an obj
     if (answer.statusCode !== 204) throw new Error(answer.body)
   }
   t.ok(await isProportional(patch, 2_000))
-  const { map: after } = (await ask(app, `GET ${location}`)).json()
+  const { map: after } = (await request(app, `GET ${location}`)).json()
   t.strictSame(after, map)
 })

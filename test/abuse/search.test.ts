@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { memory } from '../../lib/storage/memory.ts'
-import { altered, ask, build, notes } from '../app.ts'
+import { build, modified, notes, request } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 
 test('a search in 40 MB of text keeps none of it in memory', async (t) => {
@@ -33,7 +33,7 @@ test('a search in 40 MB of text keeps none of it in memory', async (t) => {
 
 test('search words that are repeated or part of another word are dropped', async (t) => {
   const searches: unknown[] = []
-  const storage = altered(({ list }) => ({
+  const storage = modified(({ list }) => ({
     list (query, context) {
       searches.push(query.search?.words)
       return list(query, context)
@@ -41,8 +41,8 @@ test('search words that are repeated or part of another word are dropped', async
   }))
   const app = await build(t, notes({ list: { search: ['text'] }, storage }))
   const search = async (q: string) => [
-    (await ask(app, 'QUERY /notes', { content: { q } })).statusCode,
-    (await ask(app, `GET /notes?q=${encodeURIComponent(q)}`)).statusCode
+    (await request(app, 'QUERY /notes', { content: { q } })).statusCode,
+    (await request(app, `GET /notes?q=${encodeURIComponent(q)}`)).statusCode
   ]
   t.strictSame(await search('  a A foo\tFOOD b foo\u00a0É  '), [200, 200])
   t.strictSame(await search('ΟΔΟΣ'), [200, 200])
@@ -54,15 +54,15 @@ test('GET and QUERY reject more than 10 different search words', async (t) => {
   const app = await build(t, notes({ list: { search: ['text'] }, storage: memory() }))
   const words = (count: number) =>
     Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index)).join(' ')
-  t.equal((await ask(app, `GET /notes?q=${encodeURIComponent(`${words(10)} ${words(10)}`)}`)).statusCode, 200)
-  t.equal((await ask(app, 'QUERY /notes', { content: { q: words(10) } })).statusCode, 200)
-  t.match((await ask(app, `GET /notes?q=${encodeURIComponent(words(11))}`)).json(), {
+  t.equal((await request(app, `GET /notes?q=${encodeURIComponent(`${words(10)} ${words(10)}`)}`)).statusCode, 200)
+  t.equal((await request(app, 'QUERY /notes', { content: { q: words(10) } })).statusCode, 200)
+  t.match((await request(app, `GET /notes?q=${encodeURIComponent(words(11))}`)).json(), {
     status: 400,
     code: 'invalid-query',
     parameter: 'q',
     detail: 'q must be text of up to 200 characters and 10 different words.'
   })
-  t.match((await ask(app, 'QUERY /notes', { content: { q: words(11) } })).json(), {
+  t.match((await request(app, 'QUERY /notes', { content: { q: words(11) } })).json(), {
     status: 422,
     errors: [{ pointer: '/q' }]
   })
@@ -77,7 +77,7 @@ for (const { name, skip, open } of databases) {
     await adapter.createTable(definition)
     const app = await build(t, definition)
     const text = `${'ab '.repeat(300_000)}End École`
-    t.equal((await ask(app, 'POST /notes', { content: { text } })).statusCode, 201)
+    t.equal((await request(app, 'POST /notes', { content: { text } })).statusCode, 201)
     for (const [q, count] of [
       ['end', 1],
       ['ÉCOLE', 1],
@@ -85,7 +85,7 @@ for (const { name, skip, open } of databases) {
       ['endx', 0],
       ['xÉcole', 0]
     ] as const) {
-      t.equal((await ask(app, `GET /notes?q=${encodeURIComponent(q)}&fields=id`)).json().length, count, q)
+      t.equal((await request(app, `GET /notes?q=${encodeURIComponent(q)}&fields=id`)).json().length, count, q)
     }
   })
 }

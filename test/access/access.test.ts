@@ -14,7 +14,7 @@ import { expand } from '../../lib/features/expand.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { within } from '../../lib/features/within.ts'
-import { ask, created, logged } from '../app.ts'
+import { created, logged, request } from '../app.ts'
 
 const Note = Type.Object({ id: Type.Integer(), text: Type.String() })
 const items = [
@@ -100,14 +100,14 @@ test('a request without a caller returns 401 before any other check (RFC 9110, s
       if (method !== 'HEAD') t.equal(answer.json().code, 'unauthenticated')
     }
   }
-  t.equal((await ask(app, 'GET /notes', as('ada'))).json().length, 2)
-  t.equal((await ask(app, 'GET /notes', { fields: { authorization: 'TOKEN ada' } })).json().length, 2)
-  t.equal((await ask(app, 'DELETE /notes/1', as('ada'))).statusCode, 204)
+  t.equal((await request(app, 'GET /notes', as('ada'))).json().length, 2)
+  t.equal((await request(app, 'GET /notes', { fields: { authorization: 'TOKEN ada' } })).json().length, 2)
+  t.equal((await request(app, 'DELETE /notes/1', as('ada'))).statusCode, 204)
 })
 
 test('an unsupported method returns 405 with the full Allow header (RFC 9110, section 15.5.6)', async (t) => {
   const app = await serve(t, notes({ access: { allow: { all: 'authenticated', list: 'public' } } }))
-  const answer = await ask(app, 'DELETE /notes')
+  const answer = await request(app, 'DELETE /notes')
   t.equal(answer.statusCode, 405)
   t.equal(answer.headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
 })
@@ -134,14 +134,14 @@ test('each action has its own access rule: public, authenticated or a predicate'
   )
   const content = { text: 'new' }
   const status = async (target: string, name?: string, given: unknown = content): Promise<number> =>
-    (await ask(app, target, { content: given, ...(name !== undefined && as(name)) })).statusCode
-  t.equal((await ask(app, 'GET /notes')).statusCode, 200)
+    (await request(app, target, { content: given, ...(name !== undefined && as(name)) })).statusCode
+  t.equal((await request(app, 'GET /notes')).statusCode, 200)
   t.equal(
-    (await ask(app, 'GET /notes', as('mallory'))).statusCode,
+    (await request(app, 'GET /notes', as('mallory'))).statusCode,
     200,
     'bad credentials count as none if none are required'
   )
-  t.equal((await ask(app, 'QUERY /notes', { content: {} })).statusCode, 200, 'QUERY has the rule of the list')
+  t.equal((await request(app, 'QUERY /notes', { content: {} })).statusCode, 200, 'QUERY has the rule of the list')
   t.equal(await status('POST /notes'), 401)
   t.equal(await status('POST /notes', 'bob'), 201)
   t.equal(await status('PUT /notes/1'), 401)
@@ -156,18 +156,18 @@ test('each action has its own access rule: public, authenticated or a predicate'
   t.equal(await status('PATCH /notes/1', 'bob'), 404)
   t.equal(await status('PATCH /notes/9', 'bob'), 404)
   t.strictSame(
-    (await ask(app, 'PATCH /notes/1', { content, ...as('bob') })).json(),
-    (await ask(app, 'PATCH /notes/1', { content, ...as('eve') })).json()
+    (await request(app, 'PATCH /notes/1', { content, ...as('bob') })).json(),
+    (await request(app, 'PATCH /notes/1', { content, ...as('eve') })).json()
   )
   t.equal(await status('PATCH /notes/1', 'ada'), 200)
-  t.equal((await ask(app, 'DELETE /notes/1', as('ada'))).statusCode, 403)
-  t.equal((await ask(app, 'DELETE /notes/1', as('root'))).statusCode, 204)
+  t.equal((await request(app, 'DELETE /notes/1', as('ada'))).statusCode, 403)
+  t.equal((await request(app, 'DELETE /notes/1', as('root'))).statusCode, 204)
 })
 
 test('a predicate allows access only if it returns true', async (t) => {
   for (const verdict of [undefined, null, 1, 'yes', {}]) {
     const app = await serve(t, notes({ access: { allow: () => verdict as boolean } }))
-    t.equal((await ask(app, 'GET /notes', as('ada'))).statusCode, 403, String(verdict))
+    t.equal((await request(app, 'GET /notes', as('ada'))).statusCode, 403, String(verdict))
   }
 })
 
@@ -193,12 +193,12 @@ test('a predicate that throws denies access and responds with the status of the 
       }
     })
   )
-  t.equal((await ask(app, 'GET /notes', as('ada'))).json().detail, 'Not on Sundays.')
-  const failed = await ask(app, 'GET /notes/1', as('ada'))
+  t.equal((await request(app, 'GET /notes', as('ada'))).json().detail, 'Not on Sundays.')
+  const failed = await request(app, 'GET /notes/1', as('ada'))
   t.equal(failed.statusCode, 500)
   t.notMatch(failed.payload, /prod/)
   t.equal(lines.length, 1)
-  t.equal((await ask(app, 'POST /notes', { content: { text: '' }, ...as('ada') })).statusCode, 429)
+  t.equal((await request(app, 'POST /notes', { content: { text: '' }, ...as('ada') })).statusCode, 429)
 })
 
 test('authenticate runs once per request, before the content is read, and only for its own collection', async (t) => {
@@ -213,13 +213,13 @@ test('authenticate runs once per request, before the content is read, and only f
   const other = open('others')
   const rule: NonNullable<AccessOptions['allow']> = { all: ({ caller }) => caller !== undefined }
   const app = await serve(t, [notes({ access: { ...authentication, allow: rule } }).with(bulk()), other])
-  await ask(app, 'POST /notes', { content: [{ text: 'a' }, { text: 'b' }], ...as('ada') })
+  await request(app, 'POST /notes', { content: [{ text: 'a' }, { text: 'b' }], ...as('ada') })
   t.equal(calls, 1)
-  await ask(app, 'OPTIONS /notes', as('ada'))
+  await request(app, 'OPTIONS /notes', as('ada'))
   t.equal(calls, 2, 'although OPTIONS checks each action')
-  await ask(app, 'GET /others', as('ada'))
+  await request(app, 'GET /others', as('ada'))
   t.equal(calls, 2)
-  await ask(app, 'TRACE /notes', as('ada'))
+  await request(app, 'TRACE /notes', as('ada'))
   t.equal(calls, 3, 'a rule could hide the collection, so 405 depends on the caller')
 })
 
@@ -237,8 +237,8 @@ test('an error thrown by authenticate keeps its status, and an invalid caller re
     [Object.assign(new Error('down'), { statusCode: 503 }), 503, 503]
   ] as const) {
     const app = await serve(t, notes({ access: { ...failWith(error), allow: { list: 'public' } } }))
-    t.equal((await ask(app, 'GET /notes/1')).statusCode, status)
-    t.equal((await ask(app, 'GET /notes')).statusCode, open)
+    t.equal((await request(app, 'GET /notes/1')).statusCode, status)
+    t.equal((await request(app, 'GET /notes')).statusCode, open)
   }
   for (const [id, status] of [
     ['', 401],
@@ -247,14 +247,14 @@ test('an error thrown by authenticate keeps its status, and an invalid caller re
     [{}, 500]
   ] as const) {
     const app = await serve(t, notes({ access: { authenticate: () => id as string } }))
-    t.equal((await ask(app, 'GET /notes/1')).statusCode, status, JSON.stringify(id))
+    t.equal((await request(app, 'GET /notes/1')).statusCode, status, JSON.stringify(id))
   }
 })
 
 test('401 sends the configured challenge and reports a rejected token (RFC 6750, section 3.1)', async (t) => {
   const getChallenge = async (options: Partial<Options<typeof Note>>, authorization?: string): Promise<unknown> =>
     (
-      await ask(
+      await request(
         await serve(t, notes(options)),
         'GET /notes',
         authorization === undefined ? {} : { fields: { authorization } }
@@ -317,7 +317,7 @@ test('OPTIONS lists only the methods that the caller may use, with Cache-Control
     })
   )
   const getAllowed = async (url: string, name?: string): Promise<unknown[]> => {
-    const answer = await ask(app, `OPTIONS ${url}`, name === undefined ? {} : as(name))
+    const answer = await request(app, `OPTIONS ${url}`, name === undefined ? {} : as(name))
     t.equal(answer.statusCode, 204)
     t.equal(answer.headers['cache-control'], 'no-store')
     return [answer.headers.allow, answer.headers['accept-post'], answer.headers['accept-patch']]
@@ -345,7 +345,7 @@ test('without an authenticate function, OPTIONS lists all methods and calls no p
       }
     })
   )
-  t.equal((await ask(app, 'OPTIONS /notes')).headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
+  t.equal((await request(app, 'OPTIONS /notes')).headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
 })
 
 test('allowedActions() returns the actions of the current caller', async (t) => {
@@ -363,13 +363,13 @@ test('allowedActions() returns the actions of the current caller', async (t) => 
       ])
     )
   app.get('/', listAllowed)
-  t.strictSame((await ask(app, 'GET /')).json(), [['list'], ['list'], []])
-  t.strictSame((await ask(app, 'GET /', as('ada'))).json(), [
+  t.strictSame((await request(app, 'GET /')).json(), [['list'], ['list'], []])
+  t.strictSame((await request(app, 'GET /', as('ada'))).json(), [
     ['list', 'read', 'create'],
     ['list'],
     ['list', 'create', 'read', 'replace', 'update', 'remove']
   ])
-  t.strictSame((await ask(app, 'GET /', as('root'))).json()[0], ['list', 'read', 'create', 'remove'])
+  t.strictSame((await request(app, 'GET /', as('root'))).json()[0], ['list', 'read', 'create', 'remove'])
 })
 
 test('a caller who may write but not read gets no content in write responses', async (t) => {
@@ -388,17 +388,17 @@ test('a caller who may write but not read gets no content in write responses', a
     ['PATCH /notes/1', {}, 204],
     ['DELETE /notes/2', undefined, 204]
   ] as const) {
-    const answer = await ask(app, target, {
+    const answer = await request(app, target, {
       ...(given && { content: given }),
       fields: { ...as('ada').fields, prefer: 'return=representation' }
     })
     t.equal(answer.statusCode, status, target)
     t.equal(answer.payload, '')
   }
-  t.equal((await ask(app, 'PATCH /notes/1', { content: {}, ...as('root') })).json().text, 'secret')
+  t.equal((await request(app, 'PATCH /notes/1', { content: {}, ...as('root') })).json().text, 'secret')
   const write = await serve(t, notes({ actions: ['create'], access: { allow: 'authenticated' } }))
   t.equal(
-    (await ask(write, 'POST /notes', { content, ...as('ada') })).json().text,
+    (await request(write, 'POST /notes', { content, ...as('ada') })).json().text,
     'secret',
     'without a read action, the content is no secret'
   )
@@ -416,9 +416,9 @@ test('PUT creates an item only for a caller who may create', async (t) => {
   })
   const app = await serve(t, pages)
   const content = { text: 'x' }
-  t.equal((await ask(app, 'PUT /pages/a', { content, ...as('ada') })).statusCode, 404)
-  t.equal((await ask(app, 'PUT /pages/a', { content, ...as('root') })).statusCode, 201)
-  t.equal((await ask(app, 'PUT /pages/a', { content, ...as('ada') })).statusCode, 200)
+  t.equal((await request(app, 'PUT /pages/a', { content, ...as('ada') })).statusCode, 404)
+  t.equal((await request(app, 'PUT /pages/a', { content, ...as('root') })).statusCode, 201)
+  t.equal((await request(app, 'PUT /pages/a', { content, ...as('ada') })).statusCode, 200)
 })
 
 test('a nested collection is accessible only to callers who may read the parent', async (t) => {
@@ -441,13 +441,13 @@ test('a nested collection is accessible only to callers who may read the parent'
     ['ada', 201]
   ] as const) {
     t.equal(
-      (await ask(app, 'POST /parents/1/children', { content, ...(name && as(name)) })).statusCode,
+      (await request(app, 'POST /parents/1/children', { content, ...(name && as(name)) })).statusCode,
       status,
       String(name)
     )
   }
-  t.equal((await ask(app, 'OPTIONS /parents/1/children', as('eve'))).headers.allow, 'OPTIONS')
-  t.equal((await ask(app, 'OPTIONS /parents/1/children', as('ada'))).headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
+  t.equal((await request(app, 'OPTIONS /parents/1/children', as('eve'))).headers.allow, 'OPTIONS')
+  t.equal((await request(app, 'OPTIONS /parents/1/children', as('ada'))).headers.allow, 'GET, HEAD, POST, QUERY, OPTIONS')
 })
 
 test('hooks of the app and of the route run before the access rules', async (t) => {
@@ -480,7 +480,7 @@ test('hooks of the app and of the route run before the access rules', async (t) 
       })
     }
   )
-  await ask(app, 'GET /notes', as('ada'))
+  await request(app, 'GET /notes', as('ada'))
   t.strictSame(order, ['app', 'every', 'list', 'access'])
 })
 
@@ -507,13 +507,13 @@ test('access works with @fastify/jwt', async (t) => {
   )
   const token = (role: string, payload: { exp?: number } = {}): string => app.jwt.sign({ sub: 'ada', role, ...payload })
   const status = async (target: string, authorization?: string): Promise<number> =>
-    (await ask(app, target, authorization === undefined ? {} : { fields: { authorization } })).statusCode
+    (await request(app, target, authorization === undefined ? {} : { fields: { authorization } })).statusCode
   t.equal(await status('GET /notes'), 200)
-  const none = await ask(app, 'GET /notes/1')
+  const none = await request(app, 'GET /notes/1')
   t.equal(none.statusCode, 401)
   t.equal(none.headers['www-authenticate'], 'Bearer realm="notes"')
   t.match(none.json(), { code: 'unauthenticated', detail: 'No Authorization was found in request.headers' })
-  const bad = await ask(app, 'GET /notes/1', { fields: { authorization: `Bearer ${token('admin')}x` } })
+  const bad = await request(app, 'GET /notes/1', { fields: { authorization: `Bearer ${token('admin')}x` } })
   t.equal(bad.statusCode, 401)
   t.equal(bad.headers['www-authenticate'], 'Bearer realm="notes", error="invalid_token"')
   const expired = token('admin', { exp: 1 })
@@ -551,13 +551,13 @@ test('access works with @fastify/bearer-auth in a route hook', async (t) => {
     [{ authorization: 'Bearer the key' }, 200, undefined],
     [{ authorization: 'bearer the key' }, 200, undefined]
   ] as const) {
-    const answer = await ask(app, 'GET /notes', { fields })
+    const answer = await request(app, 'GET /notes', { fields })
     t.equal(answer.statusCode, status)
     t.equal(answer.headers['www-authenticate'], challenge)
     if (status === 401) t.equal(answer.json().code, 'unauthenticated')
   }
-  t.equal((await ask(app, 'DELETE /notes/1', { fields: { authorization: 'Bearer the key' } })).statusCode, 403)
-  t.equal((await ask(app, 'OPTIONS /notes')).statusCode, 204)
+  t.equal((await request(app, 'DELETE /notes/1', { fields: { authorization: 'Bearer the key' } })).statusCode, 403)
+  t.equal((await request(app, 'OPTIONS /notes')).statusCode, 204)
 })
 
 test('access works with @fastify/basic-auth and keeps its challenge', async (t) => {
@@ -583,13 +583,13 @@ test('access works with @fastify/basic-auth and keeps its challenge', async (t) 
     fields: { authorization: `${scheme} ${Buffer.from(text).toString('base64')}` }
   })
   for (const given of [{}, basic('ada:wrong')]) {
-    const answer = await ask(app, 'GET /notes', given)
+    const answer = await request(app, 'GET /notes', given)
     t.equal(answer.statusCode, 401)
     t.equal(answer.headers['www-authenticate'], 'Basic realm="the notes", charset="UTF-8"')
     t.equal(answer.json().code, 'unauthenticated')
   }
-  t.equal((await ask(app, 'GET /notes', basic('ada:ada!'))).statusCode, 200)
-  t.equal((await ask(app, 'GET /notes', basic('ada:ada!', 'bASIC'))).statusCode, 200)
+  t.equal((await request(app, 'GET /notes', basic('ada:ada!'))).statusCode, 200)
+  t.equal((await request(app, 'GET /notes', basic('ada:ada!', 'bASIC'))).statusCode, 200)
 })
 
 declare module 'fastify' {
@@ -632,14 +632,14 @@ test('access works with @fastify/auth, with alternative strategies and a predica
   const basic = (name: string): { fields: Record<string, string> } => ({
     fields: { authorization: `Basic ${Buffer.from(`${name}:${name}!`).toString('base64')}` }
   })
-  const refused = await ask(app, 'GET /notes')
+  const refused = await request(app, 'GET /notes')
   t.equal(refused.statusCode, 401)
   t.equal(refused.headers['www-authenticate'], 'Basic charset="UTF-8"')
-  t.equal((await ask(app, 'GET /notes', { fields: { 'x-api-key': 'the key' } })).statusCode, 200)
-  t.equal((await ask(app, 'PATCH /notes/1', { content: {}, fields: { 'x-api-key': 'the key' } })).statusCode, 403)
-  t.equal((await ask(app, 'PATCH /notes/1', { content: {}, ...basic('ada') })).statusCode, 200)
-  t.equal((await ask(app, 'DELETE /notes/1', basic('ada'))).statusCode, 404)
-  t.equal((await ask(app, 'DELETE /notes/1', basic('root'))).statusCode, 204)
+  t.equal((await request(app, 'GET /notes', { fields: { 'x-api-key': 'the key' } })).statusCode, 200)
+  t.equal((await request(app, 'PATCH /notes/1', { content: {}, fields: { 'x-api-key': 'the key' } })).statusCode, 403)
+  t.equal((await request(app, 'PATCH /notes/1', { content: {}, ...basic('ada') })).statusCode, 200)
+  t.equal((await request(app, 'DELETE /notes/1', basic('ada'))).statusCode, 404)
+  t.equal((await request(app, 'DELETE /notes/1', basic('root'))).statusCode, 204)
 })
 
 test('a caller can be an object with an id, which separates idempotency keys', async (t) => {
@@ -673,7 +673,7 @@ test('a caller can be an object with an id, which separates idempotency keys', a
   }).with(idempotency())
   const app = await serve(t, definition)
   const post = (user: string) =>
-    ask(app, 'POST /notes', { content: { text: 'new' }, fields: { 'x-user': user, 'idempotency-key': '"k"' } })
+    request(app, 'POST /notes', { content: { text: 'new' }, fields: { 'x-user': user, 'idempotency-key': '"k"' } })
   const [first, again, other] = [await post('ada'), await post('also'), await post('bob')]
   t.equal(first.statusCode, 201)
   t.strictSame(seen.slice(0, 3), [callers.ada, callers.ada, callers.ada])
@@ -733,7 +733,7 @@ test('responses that depend on the caller are not cached unless the definition s
     target = 'GET /notes',
     fields: Record<string, string> = { 'x-api-key': 'ada' }
   ): Promise<unknown[]> => {
-    const answer = await ask(
+    const answer = await request(
       await serve(
         t,
         notes({
@@ -792,14 +792,14 @@ test('responses that depend on the caller are not cached unless the definition s
   t.strictSame(await getCaching({ cache: { read: cache } }), [200, 'no-store', 'Accept, Prefer'])
   t.strictSame(await getCaching({ cache: 'no-store' }), [200, 'no-store', 'Accept, Prefer'])
   const app = await serve(t, notes({ access: { authenticate: () => 'ada', vary: ['X-Api-Key'] }, cache }))
-  const answer = await ask(app, 'GET /notes/1')
+  const answer = await request(app, 'GET /notes/1')
   t.equal(answer.headers.vary, 'Accept, X-Api-Key')
-  const unchanged = await ask(app, 'GET /notes/1', { fields: { 'if-none-match': String(answer.headers.etag) } })
+  const unchanged = await request(app, 'GET /notes/1', { fields: { 'if-none-match': String(answer.headers.etag) } })
   t.strictSame(
     [unchanged.statusCode, unchanged.headers['cache-control'], unchanged.headers.vary],
     [304, cache, 'Accept, X-Api-Key']
   )
-  t.equal((await ask(app, 'PATCH /notes/1', { content: {} })).headers['cache-control'], 'no-store')
+  t.equal((await request(app, 'PATCH /notes/1', { content: {} })).headers['cache-control'], 'no-store')
 })
 
 test('responses with nested or expanded items follow the cache policy of the other collection', async (t) => {
@@ -815,14 +815,14 @@ test('responses with nested or expanded items follow the cache policy of the oth
     expand({ parent: { collection: parents, property: 'parentId' } })
   )
   const app = await serve(t, [parents, children])
-  t.equal((await ask(app, 'GET /children/1')).headers['cache-control'], 'public, max-age=60')
-  const expanded = await ask(app, 'GET /children/1?expand=parent', as('ada'))
+  t.equal((await request(app, 'GET /children/1')).headers['cache-control'], 'public, max-age=60')
+  const expanded = await request(app, 'GET /children/1?expand=parent', as('ada'))
   t.equal(expanded.json().parent.text, 'one')
   t.equal(expanded.headers['cache-control'], 'no-store')
-  t.equal((await ask(app, 'GET /children/1?expand=parent')).headers['cache-control'], 'no-store')
-  t.equal((await ask(app, 'GET /children?expand=parent')).headers['cache-control'], 'no-store')
-  t.equal((await ask(app, 'GET /children?fields=id')).headers['cache-control'], 'no-cache')
-  const same = await ask(app, 'GET /children/1?expand=parent', {
+  t.equal((await request(app, 'GET /children/1?expand=parent')).headers['cache-control'], 'no-store')
+  t.equal((await request(app, 'GET /children?expand=parent')).headers['cache-control'], 'no-store')
+  t.equal((await request(app, 'GET /children?fields=id')).headers['cache-control'], 'no-cache')
+  const same = await request(app, 'GET /children/1?expand=parent', {
     fields: { ...as('ada').fields, 'if-none-match': String(expanded.headers.etag) }
   })
   t.strictSame([same.statusCode, same.headers['cache-control']], [304, 'no-store'])
@@ -831,14 +831,14 @@ test('responses with nested or expanded items follow the cache policy of the oth
     message: /its responses depend on the caller/
   })
   const nested = await serve(t, [parents, define(options).with(within(parents, 'parentId'))])
-  t.equal((await ask(nested, 'GET /parents/1/children', as('ada'))).headers['cache-control'], 'no-store')
+  t.equal((await request(nested, 'GET /parents/1/children', as('ada'))).headers['cache-control'], 'no-store')
   const cached = await serve(t, [
     parents,
     define({ ...options, cache: 'private, max-age=5' })
       .with(expand({ parent: { collection: parents, property: 'parentId' } }))
       .with(within(parents, 'parentId'))
   ])
-  const answer = await ask(cached, 'GET /parents/1/children?expand=parent', as('ada'))
+  const answer = await request(cached, 'GET /parents/1/children?expand=parent', as('ada'))
   t.strictSame(
     [answer.headers['cache-control'], answer.headers.vary],
     ['private, max-age=5', 'Accept, Authorization, Cookie, Prefer']

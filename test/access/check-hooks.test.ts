@@ -11,7 +11,7 @@ import { idempotency } from '../../lib/features/idempotency.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { within } from '../../lib/features/within.ts'
-import { ask, build } from '../app.ts'
+import { build, request } from '../app.ts'
 
 // `?expand=` and nested URLs read another collection, whose routes and their hooks are not those of the request.
 
@@ -132,8 +132,8 @@ test('a collection with hooks can be expanded or nested by a collection with the
     articles({ routes: { all: { onRequest: authenticate } } }).with(within(hooked, 'author'))
   ])
   for (const url of ['/people/1', '/articles?expand=person', '/articles/1?expand=person', '/people/1/articles']) {
-    t.equal((await ask(app, `GET ${url}`)).statusCode, 401, url)
-    t.equal((await ask(app, `GET ${url}`, { fields: { authorization: 'Bearer ada' } })).statusCode, 200, url)
+    t.equal((await request(app, `GET ${url}`)).statusCode, 401, url)
+    t.equal((await request(app, `GET ${url}`, { fields: { authorization: 'Bearer ada' } })).statusCode, 200, url)
   }
   const every = Object.fromEntries(
     ['list', 'create', 'read', 'replace', 'update', 'remove'].map((action) => [action, { onRequest: authenticate }])
@@ -148,7 +148,7 @@ test('a collection with hooks can be expanded or nested by a collection with the
 })
 
 /** All that a client can see of a response, except the URL of the target itself. */
-function normalize ({ statusCode, headers: { date, ...headers }, body }: Awaited<ReturnType<typeof ask>>): string {
+function normalize ({ statusCode, headers: { date, ...headers }, body }: Awaited<ReturnType<typeof request>>): string {
   return JSON.stringify([statusCode, headers, body]).replace(/people\/\w+/g, 'people/_')
 }
 
@@ -212,7 +212,7 @@ test('a nested URL does not reveal which parents exist to a caller who cannot re
       >) {
         const [there, missing] = await Promise.all(
           ['1', '9'].map(async (id) =>
-            ask(app, `${method} /people/${id}/${at}`, { ...rest, fields: { ...fields, ...more } })
+            request(app, `${method} /people/${id}/${at}`, { ...rest, fields: { ...fields, ...more } })
           )
         )
         t.equal(
@@ -225,7 +225,7 @@ test('a nested URL does not reveal which parents exist to a caller who cannot re
       for (const method of ['PUT', 'PATCH', 'DELETE']) {
         const [there, missing] = await Promise.all(
           ['1', '9'].map(async (id) =>
-            ask(app, `${method} /people/${id}/articles/1`, {
+            request(app, `${method} /people/${id}/articles/1`, {
               ...(method !== 'DELETE' && { content: { title: 'x' } }),
               fields
             })
@@ -246,7 +246,7 @@ test('hooks of the app run for every collection registered in it', async (t) => 
   for (const each of [parent, articles().with(expand({ person: { collection: parent, property: 'author' } }))]) {
     await app.register(collection, each)
   }
-  t.equal((await ask(app, 'GET /articles?expand=person')).statusCode, 401)
+  t.equal((await request(app, 'GET /articles?expand=person')).statusCode, 401)
 })
 
 // A custom action has a route of its own: hooks of other actions do not run for it.
@@ -316,8 +316,8 @@ test('the error message about a custom action states how to fix it, and the fixe
     articles({ routes }).with(cancel({ route: { onRequest: authenticate } }) as never)
   ]) {
     const app = await build(t, fixed)
-    t.equal((await ask(app, 'POST /articles/1/cancel')).statusCode, 401)
-    const authorized = await ask(app, 'POST /articles/1/cancel', { fields: { authorization: 'Bearer ada' } })
+    t.equal((await request(app, 'POST /articles/1/cancel')).statusCode, 401)
+    const authorized = await request(app, 'POST /articles/1/cancel', { fields: { authorization: 'Bearer ada' } })
     t.equal(authorized.statusCode, 200)
   }
 })

@@ -12,7 +12,7 @@ import { sqlite } from '../../lib/storage/sqlite.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { within } from '../../lib/features/within.ts'
-import { ask as sendRequest, gate, logged } from '../app.ts'
+import { gate, logged, request as sendRequest } from '../app.ts'
 
 const Note = Type.Object({
   id: Type.Integer(),
@@ -35,7 +35,7 @@ const authentication: Pick<AccessOptions, 'authenticate' | 'challenge' | 'vary'>
 const own: ScopeFunction<Item> = ({ caller }) =>
   caller === undefined || caller === 'root' ? undefined : { values: { owner: caller } }
 
-type Ask = (
+type SendRequest = (
   target: string,
   user?: string,
   content?: unknown,
@@ -43,14 +43,14 @@ type Ask = (
 ) => Promise<LightMyRequestResponse>
 
 const createAsk =
-  (app: FastifyInstance): Ask =>
+  (app: FastifyInstance): SendRequest =>
     async (target, user, content, fields) =>
       sendRequest(app, target, {
         ...(content !== undefined && { content }),
         fields: { ...(user !== undefined && { 'x-user': user }), ...fields }
       })
 
-async function serve (t: Test, ...collections: readonly Definition[]): Promise<Ask> {
+async function serve (t: Test, ...collections: readonly Definition[]): Promise<SendRequest> {
   const app = Fastify()
   t.after(() => app.close())
   for (const each of collections) await app.register(collection, each)
@@ -99,49 +99,49 @@ const notFound = 404
 
 for (const { name, skip, open } of storages) {
   test(`a row outside the scope returns 404 for every method, in ${name}`, { skip }, async (t) => {
-    const ask = await serve(t, notes({ storage: await open(t), list: { search: ['title'] } }))
+    const request = await serve(t, notes({ storage: await open(t), list: { search: ['title'] } }))
     const ids = async (query: string, user: string): Promise<number[]> =>
-      (await ask(`GET /notes${query}`, user)).json().map(({ id }: Item) => id)
+      (await request(`GET /notes${query}`, user)).json().map(({ id }: Item) => id)
     t.strictSame(await ids('', 'ada'), [1, 3])
     t.strictSame(await ids('', 'bob'), [2])
     t.strictSame(await ids('', 'root'), [1, 2, 3])
     t.strictSame(await ids('?owner=bob', 'ada'), [], 'a filter does not widen the scope')
     t.strictSame(await ids('?q=trees', 'ada'), [])
     t.strictSame(await ids('?sort=-id', 'ada'), [3, 1])
-    t.equal((await ask('GET /notes?count=true', 'ada')).headers['x-total-count'], '2')
+    t.equal((await request('GET /notes?count=true', 'ada')).headers['x-total-count'], '2')
     t.strictSame(
-      (await ask('QUERY /notes', 'ada', { filter: { any: [{ owner: 'bob' }, { 'id.gte': 3 }] } }))
+      (await request('QUERY /notes', 'ada', { filter: { any: [{ owner: 'bob' }, { 'id.gte': 3 }] } }))
         .json()
         .map(({ id }: Item) => id),
       [3]
     )
-    const first = await ask('GET /notes?limit=1', 'ada')
+    const first = await request('GET /notes?limit=1', 'ada')
     const next = /<([^>]+)>; rel="next"/.exec(String(first.headers.link))![1]
     t.strictSame(
-      (await ask(`GET ${next}`, 'ada')).json().map(({ id }: Item) => id),
+      (await request(`GET ${next}`, 'ada')).json().map(({ id }: Item) => id),
       [3]
     )
     t.strictSame(
-      (await ask(`GET ${next}`, 'bob')).json().map(({ id }: Item) => id),
+      (await request(`GET ${next}`, 'bob')).json().map(({ id }: Item) => id),
       [2],
       'a cursor of another caller does not widen the scope'
     )
-    const { etag } = (await ask('GET /notes/2', 'bob')).headers
+    const { etag } = (await request('GET /notes/2', 'bob')).headers
     for (const fields of [{}, { 'if-match': String(etag) }, { 'if-match': '*' }, { 'if-none-match': String(etag) }]) {
-      t.equal((await ask('GET /notes/2', 'ada', undefined, fields)).statusCode, notFound)
-      t.equal((await ask('HEAD /notes/2', 'ada', undefined, fields)).statusCode, notFound)
-      t.equal((await ask('PUT /notes/2', 'ada', { title: 'x' }, fields)).statusCode, notFound)
-      t.equal((await ask('PATCH /notes/2', 'ada', { owner: 'ada' }, fields)).statusCode, notFound)
-      t.equal((await ask('DELETE /notes/2', 'ada', undefined, fields)).statusCode, notFound)
+      t.equal((await request('GET /notes/2', 'ada', undefined, fields)).statusCode, notFound)
+      t.equal((await request('HEAD /notes/2', 'ada', undefined, fields)).statusCode, notFound)
+      t.equal((await request('PUT /notes/2', 'ada', { title: 'x' }, fields)).statusCode, notFound)
+      t.equal((await request('PATCH /notes/2', 'ada', { owner: 'ada' }, fields)).statusCode, notFound)
+      t.equal((await request('DELETE /notes/2', 'ada', undefined, fields)).statusCode, notFound)
     }
     t.strictSame(
-      (await ask('GET /notes/2', 'ada')).json(),
-      { ...(await ask('GET /notes/9', 'ada')).json(), instance: '/notes/2' },
+      (await request('GET /notes/2', 'ada')).json(),
+      { ...(await request('GET /notes/9', 'ada')).json(), instance: '/notes/2' },
       'the response is that of a missing row'
     )
-    t.match((await ask('GET /notes/2', 'bob')).json(), items[1]!)
-    t.equal((await ask('PATCH /notes/1', 'ada', { title: 'Analytical engines' })).statusCode, 200)
-    t.equal((await ask('DELETE /notes/1', 'ada')).statusCode, 204)
+    t.match((await request('GET /notes/2', 'bob')).json(), items[1]!)
+    t.equal((await request('PATCH /notes/1', 'ada', { title: 'Analytical engines' })).statusCode, 200)
+    t.equal((await request('DELETE /notes/1', 'ada')).statusCode, 204)
   })
 
   test(
@@ -171,56 +171,56 @@ for (const { name, skip, open } of storages) {
         ['DELETE /notes/1', undefined]
       ] as const) {
         const storage = slow
-        const ask = await serve(t, notes({ storage, hooks: { afterCommit: () => {} } }))
+        const request = await serve(t, notes({ storage, hooks: { afterCommit: () => {} } }))
         waiting = true
-        const answer = ask(target, 'ada', content)
+        const answer = request(target, 'ada', content)
         await found.opened
         waiting = false
-        t.equal((await ask('PATCH /notes/1', 'root', { owner: 'bob', title: 'given away' })).statusCode, 200)
+        t.equal((await request('PATCH /notes/1', 'root', { owner: 'bob', title: 'given away' })).statusCode, 200)
         released.open()
         t.equal((await answer).statusCode, notFound, target)
-        t.match((await ask('GET /notes/1', 'bob')).json(), { owner: 'bob', title: 'given away' })
-        if (name === 'sqlite') t.equal((await ask('PATCH /notes/1', 'root', { owner: 'ada' })).statusCode, 200)
+        t.match((await request('GET /notes/1', 'bob')).json(), { owner: 'bob', title: 'given away' })
+        if (name === 'sqlite') t.equal((await request('PATCH /notes/1', 'root', { owner: 'ada' })).statusCode, 200)
         ;[found, released] = [gate(), gate()]
       }
     }
   )
 
   test(`a caller cannot write outside its scope, in ${name}`, { skip }, async (t) => {
-    const ask = await serve(t, notes({ storage: await open(t) }).with(bulk()))
-    const posted = await ask('POST /notes', 'ada', { title: 'Cards' })
+    const request = await serve(t, notes({ storage: await open(t) }).with(bulk()))
+    const posted = await request('POST /notes', 'ada', { title: 'Cards' })
     t.equal(posted.statusCode, 201, 'a required property that the scope sets may be left out')
     t.equal(posted.json().owner, 'ada')
-    t.equal((await ask('POST /notes', 'ada', { title: 'Cards', owner: 'ada' })).statusCode, 201)
-    const beyond = await ask('POST /notes', 'ada', { title: 'Cards', owner: 'bob' })
+    t.equal((await request('POST /notes', 'ada', { title: 'Cards', owner: 'ada' })).statusCode, 201)
+    const beyond = await request('POST /notes', 'ada', { title: 'Cards', owner: 'bob' })
     t.equal(beyond.statusCode, 422)
     t.strictSame(beyond.json().errors, [{ pointer: '/owner', message: 'must be "ada", or be left out' }])
-    const several = await ask('POST /notes', 'ada', [{ title: 'a' }, { title: 'b', owner: 'bob' }])
+    const several = await request('POST /notes', 'ada', [{ title: 'a' }, { title: 'b', owner: 'bob' }])
     t.equal(several.statusCode, 422)
     t.equal(several.json().errors[0].pointer, '/1/owner')
     t.strictSame(
-      (await ask('POST /notes', 'ada', [{ title: 'a' }, { title: 'b' }])).json().map(({ owner }: Item) => owner),
+      (await request('POST /notes', 'ada', [{ title: 'a' }, { title: 'b' }])).json().map(({ owner }: Item) => owner),
       ['ada', 'ada']
     )
     t.equal(
-      (await ask('POST /notes', 'root', { title: 'Cards' })).statusCode,
+      (await request('POST /notes', 'root', { title: 'Cards' })).statusCode,
       422,
       'without a scope, the owner is required'
     )
-    t.equal((await ask('POST /notes', 'root', { title: 'Cards', owner: 'bob' })).statusCode, 201)
-    const put = await ask('PUT /notes/1', 'ada', { title: 'Put' })
+    t.equal((await request('POST /notes', 'root', { title: 'Cards', owner: 'bob' })).statusCode, 201)
+    const put = await request('PUT /notes/1', 'ada', { title: 'Put' })
     t.match(put.json(), { id: 1, owner: 'ada', title: 'Put' })
     for (const [target, content] of [
       ['PUT /notes/1', { title: 'x', owner: 'bob' }],
       ['PATCH /notes/1', { owner: 'bob' }]
     ] as const) {
-      const answer = await ask(target, 'ada', content)
+      const answer = await request(target, 'ada', content)
       t.equal(answer.statusCode, 422, target)
       t.strictSame(answer.json().errors, [{ pointer: '/owner', message: 'is outside the scope of the caller' }])
     }
-    t.equal((await ask('GET /notes/1', 'ada')).json().title, 'Put')
-    t.equal((await ask('PATCH /notes/1', 'root', { owner: 'bob' })).statusCode, 200)
-    t.equal((await ask('GET /notes/1', 'ada')).statusCode, notFound)
+    t.equal((await request('GET /notes/1', 'ada')).json().title, 'Put')
+    t.equal((await request('PATCH /notes/1', 'root', { owner: 'bob' })).statusCode, 200)
+    t.equal((await request('GET /notes/1', 'ada')).statusCode, notFound)
   })
 }
 
@@ -267,9 +267,9 @@ test('a scope filter of any shape limits writes, and each property that violates
     },
     ...(action === 'create' && { values: { owner: 'ada' } })
   })
-  const ask = await serve(t, notes({ access: { scope } }))
+  const request = await serve(t, notes({ access: { scope } }))
   const pointers = async (target: string, content: unknown): Promise<unknown> => {
-    const answer = await ask(target, 'ada', content)
+    const answer = await request(target, 'ada', content)
     return answer.json().errors?.map(({ pointer }: { pointer: string }) => pointer) ?? answer.statusCode
   }
   t.strictSame(await pointers('PATCH /notes/1', { owner: 'team' }), 200, 'to another value within the scope')
@@ -284,19 +284,19 @@ test('a scope filter of any shape limits writes, and each property that violates
   t.strictSame(await pointers('POST /notes', { title: 'x' }), ['/title', '/slug'])
   t.strictSame(await pointers('POST /notes', { title: 'E' }), 201)
   t.equal(
-    (await ask('PUT /notes/1', 'ada', { title: 'E' })).statusCode,
+    (await request('PUT /notes/1', 'ada', { title: 'E' })).statusCode,
     422,
     'without values, PUT sets no properties'
   )
 })
 
 test('content that is not an object fails schema validation instead of the scope check', async (t) => {
-  const ask = await serve(t, notes())
-  t.equal((await ask('POST /notes', 'ada', '["ada"]')).statusCode, 422)
+  const request = await serve(t, notes())
+  t.equal((await request('POST /notes', 'ada', '["ada"]')).statusCode, 422)
 })
 
 test('if a scope has alternatives, every property that could satisfy one is reported', async (t) => {
-  const ask = await serve(
+  const request = await serve(
     t,
     notes({
       access: {
@@ -317,7 +317,7 @@ test('if a scope has alternatives, every property that could satisfy one is repo
     })
   )
   t.strictSame(
-    (await ask('PATCH /notes/1', 'ada', { title: 'x' }))
+    (await request('PATCH /notes/1', 'ada', { title: 'x' }))
       .json()
       .errors.map(({ pointer }: { pointer: string }) => pointer),
     ['/owner', '/title', '/slug']
@@ -329,11 +329,11 @@ test('PUT keeps the current values of scope properties and fills in missing ones
     filter: { property: 'owner', is: 'in', value: ['ada', 'team'] },
     values: { owner: 'ada', slug: 'filled' }
   })
-  const ask = await serve(
+  const request = await serve(
     t,
     notes({ access: { scope }, unique: [], storage: memory({ items: [{ id: 1, owner: 'team', title: 'x' }] }) })
   )
-  t.strictSame((await ask('PUT /notes/1', 'ada', { title: 'y' })).json(), {
+  t.strictSame((await request('PUT /notes/1', 'ada', { title: 'y' })).json(), {
     id: 1,
     owner: 'team',
     title: 'y',
@@ -342,15 +342,15 @@ test('PUT keeps the current values of scope properties and fills in missing ones
 })
 
 test('an item that beforeValidation returns must be within the scope', async (t) => {
-  const ask = await serve(
+  const request = await serve(
     t,
     notes({ hooks: { beforeValidation: ({ item }) => (item.title === 'gift' ? { ...item, owner: 'bob' } : item) } })
   )
   for (const target of ['POST /notes', 'PUT /notes/1', 'PATCH /notes/1']) {
-    t.equal((await ask(target, 'ada', { title: 'gift' })).statusCode, 422, target)
-    t.ok((await ask(target, 'ada', { title: 'mine' })).statusCode < 300, target)
+    t.equal((await request(target, 'ada', { title: 'gift' })).statusCode, 422, target)
+    t.ok((await request(target, 'ada', { title: 'mine' })).statusCode < 300, target)
   }
-  t.equal((await ask('PATCH /notes/1', 'root', { title: 'gift' })).json().owner, 'bob')
+  t.equal((await request('PATCH /notes/1', 'root', { title: 'gift' })).json().owner, 'bob')
 })
 
 test('the scope sets readOnly properties', async (t) => {
@@ -365,25 +365,25 @@ test('the scope sets readOnly properties', async (t) => {
       scope: ({ caller }) => (caller === 'root' || caller === undefined ? undefined : { values: { owner: caller } })
     }
   })
-  const ask = await serve(t, kept)
-  t.strictSame((await ask('POST /kept', 'ada', { text: 'x' })).json(), { id: 1, owner: 'ada', text: 'x' })
-  t.equal((await ask('POST /kept', 'ada', { text: 'x', owner: 'bob' })).statusCode, 422)
+  const request = await serve(t, kept)
+  t.strictSame((await request('POST /kept', 'ada', { text: 'x' })).json(), { id: 1, owner: 'ada', text: 'x' })
+  t.equal((await request('POST /kept', 'ada', { text: 'x', owner: 'bob' })).statusCode, 422)
   t.strictSame(
-    (await ask('PUT /kept/1', 'ada', { text: 'y', owner: 'bob' })).json().owner,
+    (await request('PUT /kept/1', 'ada', { text: 'y', owner: 'bob' })).json().owner,
     'ada',
     'ignored, as readOnly properties are'
   )
-  t.equal((await ask('PATCH /kept/1', 'ada', { owner: 'bob' })).statusCode, 422)
+  t.equal((await request('PATCH /kept/1', 'ada', { owner: 'bob' })).statusCode, 422)
   t.strictSame(
-    (await ask('POST /kept', 'root', { text: 'x' })).json().errors,
+    (await request('POST /kept', 'root', { text: 'x' })).json().errors,
     [{ pointer: '/owner', message: 'is required' }],
     'without a scope, the property is not set'
   )
 })
 
 test('a unique value of a row outside the scope returns 409 without revealing the row', async (t) => {
-  const ask = await serve(t, notes())
-  const answer = await ask('POST /notes', 'ada', { title: 'x', slug: 't' })
+  const request = await serve(t, notes())
+  const answer = await request('POST /notes', 'ada', { title: 'x', slug: 't' })
   t.equal(answer.statusCode, 409)
   t.strictSame(answer.json().errors, [{ pointer: '/slug', message: 'must be unique' }])
   t.notMatch(answer.payload, /bob|Trees/)
@@ -405,15 +405,15 @@ test('PUT that creates returns 409 if the id belongs to a row outside the scope'
     put: { create: true },
     access: { ...authentication, scope: ({ caller }) => ({ values: { owner: caller ?? '' } }) }
   })
-  const ask = await serve(t, pages)
-  const answer = await ask('PUT /pages/a', 'ada', { text: 'x' })
+  const request = await serve(t, pages)
+  const answer = await request('PUT /pages/a', 'ada', { text: 'x' })
   t.equal(answer.statusCode, 409)
   t.equal(answer.json().code, 'not-unique')
-  t.equal((await ask('PUT /pages/b', 'ada', { text: 'x' })).json().owner, 'ada')
-  t.equal((await ask('PUT /pages/b', 'ada', { text: 'y' })).statusCode, 200)
-  t.equal((await ask('PUT /pages/c', 'ada', { text: 'x', owner: 'bob' })).statusCode, 422)
-  t.equal((await ask('GET /pages/a', 'bob')).json().text, 'secret')
-  const both = await Promise.all([1, 2, 3, 4].map(() => ask('PUT /pages/d', 'ada', { text: 'x' })))
+  t.equal((await request('PUT /pages/b', 'ada', { text: 'x' })).json().owner, 'ada')
+  t.equal((await request('PUT /pages/b', 'ada', { text: 'y' })).statusCode, 200)
+  t.equal((await request('PUT /pages/c', 'ada', { text: 'x', owner: 'bob' })).statusCode, 422)
+  t.equal((await request('GET /pages/a', 'bob')).json().text, 'secret')
+  const both = await Promise.all([1, 2, 3, 4].map(() => request('PUT /pages/d', 'ada', { text: 'x' })))
   t.strictSame(
     both.map(({ statusCode }) => statusCode).sort(),
     [200, 200, 200, 201],
@@ -440,19 +440,19 @@ test('a nested collection is limited to the parents of the caller and has its ow
     }
   })
   const parents = notes()
-  const ask = await serve(t, parents, comments.with(within(parents, 'noteId')))
+  const request = await serve(t, parents, comments.with(within(parents, 'noteId')))
   const ids = async (url: string, user: string): Promise<unknown> => {
-    const answer = await ask(`GET ${url}`, user)
+    const answer = await request(`GET ${url}`, user)
     return answer.statusCode === 200 ? answer.json().map(({ id }: { id: number }) => id) : answer.statusCode
   }
   t.strictSame(await ids('/notes/1/comments', 'ada'), [1])
   t.strictSame(await ids('/notes/1/comments', 'root'), [1, 2])
   t.strictSame(await ids('/notes/2/comments', 'ada'), notFound, 'although it contains a comment of ada')
-  t.equal((await ask('GET /notes/1/comments/2', 'ada')).statusCode, notFound)
-  t.equal((await ask('GET /notes/1/comments/3', 'ada')).statusCode, notFound)
-  t.strictSame((await ask('POST /notes/1/comments', 'ada', {})).json(), { id: 4, noteId: 1, author: 'ada' })
-  t.equal((await ask('POST /notes/2/comments', 'ada', {})).statusCode, notFound)
-  t.equal((await ask('PATCH /notes/1/comments/4', 'ada', { noteId: 2 })).statusCode, 422)
+  t.equal((await request('GET /notes/1/comments/2', 'ada')).statusCode, notFound)
+  t.equal((await request('GET /notes/1/comments/3', 'ada')).statusCode, notFound)
+  t.strictSame((await request('POST /notes/1/comments', 'ada', {})).json(), { id: 4, noteId: 1, author: 'ada' })
+  t.equal((await request('POST /notes/2/comments', 'ada', {})).statusCode, notFound)
+  t.equal((await request('PATCH /notes/1/comments/4', 'ada', { noteId: 2 })).statusCode, 422)
 })
 
 test('expand returns only items that the caller may read, and null otherwise', async (t) => {
@@ -490,18 +490,18 @@ test('expand returns only items that the caller may read, and null otherwise', a
       ]
     })
   }).with(expand({ team: { collection: teams, property: 'teamId' } }))
-  const ask = await serve(t, players, teams)
+  const request = await serve(t, players, teams)
   const listTeams = async (user?: string): Promise<unknown> =>
-    (await ask('GET /players?expand=team', user))
+    (await request('GET /players?expand=team', user))
       .json()
       .map(({ team }: { team: { id: number } | null }) => team?.id ?? null)
   t.strictSame(await listTeams('ada'), [1, null])
   t.strictSame(await listTeams('bob'), [null, 2])
   for (const user of ['carl', 'eve', undefined]) t.strictSame(await listTeams(user), [null, null], String(user))
-  t.equal((await ask('GET /players/2?expand=team', 'ada')).json().team, null)
+  t.equal((await request('GET /players/2?expand=team', 'ada')).json().team, null)
   const tags = new Set(
     await Promise.all(
-      ['ada', 'bob', 'carl'].map(async (user) => (await ask('GET /players?expand=team', user)).headers.etag)
+      ['ada', 'bob', 'carl'].map(async (user) => (await request('GET /players?expand=team', user)).headers.etag)
     )
   )
   t.equal(tags.size, 3)
@@ -509,7 +509,7 @@ test('expand returns only items that the caller may read, and null otherwise', a
 
 test('the scope function runs once per action and may return a promise', async (t) => {
   const actions: string[] = []
-  const ask = await serve(
+  const request = await serve(
     t,
     notes({
       access: {
@@ -520,10 +520,10 @@ test('the scope function runs once per action and may return a promise', async (
       }
     })
   )
-  await ask('GET /notes', 'ada')
-  await ask('QUERY /notes', 'ada', {})
-  await ask('PATCH /notes/1', 'ada', {})
-  await ask('OPTIONS /notes', 'ada')
+  await request('GET /notes', 'ada')
+  await request('QUERY /notes', 'ada', {})
+  await request('PATCH /notes/1', 'ada', {})
+  await request('OPTIONS /notes', 'ada')
   t.strictSame(actions, ['GET list ada', 'QUERY list ada', 'PATCH update ada'])
 })
 
@@ -545,7 +545,7 @@ test('an empty or invalid scope returns 500 and logs the error', async (t) => {
     }
     t.match((lines[0]!.err as { message: string }).message, message)
   }
-  const ask = await serve(
+  const request = await serve(
     t,
     notes({
       access: { scope: () => ({ values: { slug: null } }) as unknown as undefined },
@@ -553,7 +553,7 @@ test('an empty or invalid scope returns 500 and logs the error', async (t) => {
     })
   )
   t.strictSame(
-    (await ask('GET /notes', 'ada')).json().map(({ id }: Item) => id),
+    (await request('GET /notes', 'ada')).json().map(({ id }: Item) => id),
     [1],
     'null is a value'
   )

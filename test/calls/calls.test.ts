@@ -6,7 +6,7 @@ import type { CommittedChange, Definition } from '../../lib/index.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { version } from '../../lib/features/version/version.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ask, logged } from '../app.ts'
+import { logged, request } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 
 // app.collection(definition): the rules of a definition, without HTTP.
@@ -76,7 +76,7 @@ for (const { name, skip, open: openDatabase } of [
     const first = await calls.create({ product: 'pen', note: undefined, secret: 's', status: 'paid' })
     t.match(first.item, { product: 'pen', quantity: 1, status: 'paid', secret: 's', createdAt: first.item.updatedAt })
     t.notOk('note' in first.item, 'a property that is undefined is left out')
-    const got = await ask(app, `GET /orders/${first.id}`)
+    const got = await request(app, `GET /orders/${first.id}`)
     t.equal(got.headers.etag, first.tag)
     t.notOk('secret' in got.json())
 
@@ -92,7 +92,7 @@ for (const { name, skip, open: openDatabase } of [
 
     const own = await calls.create({ id: missingId, product: 'own' })
     t.equal(own.id, missingId, 'the app may choose the id')
-    t.equal((await ask(app, `GET /orders/${missingId}`)).json().product, 'own')
+    t.equal((await request(app, `GET /orders/${missingId}`)).json().product, 'own')
     t.equal(await refusal(calls.create({ id: missingId, product: 'own' })), 'not-unique')
     await calls.remove(missingId)
 
@@ -158,10 +158,10 @@ test('a problem of a call that a route lets pass is its response, and one that a
     }
   }))
   app.get('/report', async () => app.collection(products).read(missingId))
-  const refused = await ask(app, 'POST /orders', { content: { product: missingId } })
+  const refused = await request(app, 'POST /orders', { content: { product: missingId } })
   t.equal(refused.statusCode, 409)
   t.match(refused.json(), { code: 'conflict', status: 409 })
-  t.equal((await ask(app, 'GET /report')).statusCode, 404)
+  t.equal((await request(app, 'GET /report')).statusCode, 404)
 })
 
 test('hooks run for calls: their problems are problem errors, their other errors are thrown as they are', async (t) => {
@@ -318,7 +318,7 @@ test('layers of storages apply to calls, and code cannot set what features set',
   t.equal(await refusal(app.collection(notes).update(id, { deletedAt })), 'validation-failed')
   await app.collection(notes).remove(id)
   t.equal(await refusal(app.collection(old).read(id)), 'not-found')
-  t.equal((await ask(app, `GET /notes/${id}`)).statusCode, 410)
+  t.equal((await request(app, `GET /notes/${id}`)).statusCode, 410)
 })
 
 test('a collection is found wherever it is registered, and what the app does not serve is an error', async (t) => {
@@ -334,7 +334,7 @@ test('a collection is found wherever it is registered, and what the app does not
   })
   await app.ready()
   t.equal((await early.create({ product: 'ink' })).item.product, 'ink')
-  t.equal((await ask(app, 'GET /v1/orders')).json().length, 2)
+  t.equal((await request(app, 'GET /v1/orders')).json().length, 2)
   await t.rejects(app.collection(orders.with()).read(missingId), { code: 'FST_COLLECTION_NOT_REGISTERED' })
   t.throws(() => app.collection(JSON.parse('{}')), { code: 'FST_COLLECTION_NO_DEFINITION' })
 })

@@ -7,7 +7,7 @@ import { action } from '../../lib/features/action.ts'
 import collection, { define, problem, ProblemError, registry } from '../../lib/index.ts'
 import type { Definition, HookOptions, Options, Shape, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ask } from '../app.ts'
+import { request } from '../app.ts'
 
 // Calls of other collections in hooks and custom actions. Their refusals are not about the request of the client.
 
@@ -103,7 +103,7 @@ for (const [place, toHooks] of places) {
       const { app, log } = await openShop(t, toHooks(use), { access })
       for (const target of ['POST /orders', 'PUT /orders/1', 'PATCH /orders/1']) {
         log.length = 0
-        const response = await ask(app, target, { content: { product: 1, quantity: 3 } })
+        const response = await request(app, target, { content: { product: 1, quantity: 3 } })
         t.match(response.json(), { status, code }, `${target}: ${why}`)
         t.equal(response.statusCode, status)
         t.equal(response.json().errors, undefined)
@@ -114,7 +114,7 @@ for (const [place, toHooks] of places) {
           err: { type: 'ProblemError', message: /^Collection products(?:, item \d+)?: / }
         }, 'the log has the call')
       }
-      t.strictSame((await ask(app, 'GET /orders')).json(), [{ id: 1, product: 1, quantity: 1 }], 'nothing is written')
+      t.strictSame((await request(app, 'GET /orders')).json(), [{ id: 1, product: 1, quantity: 1 }], 'nothing is written')
     }
   })
 }
@@ -122,7 +122,7 @@ for (const [place, toHooks] of places) {
 test('the refused call of a custom action is a conflict, whether the app has caught it or not', async (t) => {
   const { app } = await openShop(t, () => ({}), { hooks: { beforeWrite: () => { throw problem('not-found') } } })
   for (const name of ['ship', 'swallow']) {
-    const response = await ask(app, `POST /orders/1/${name}`)
+    const response = await request(app, `POST /orders/1/${name}`)
     t.match([response.statusCode, response.json()], [409, { code: 'conflict' }], name)
     t.notMatch(response.body, /products|stock/)
   }
@@ -140,7 +140,7 @@ test('an app can map the refusal of a call to a problem of its own', async (t) =
       }
     }
   }))
-  const response = await ask(app, 'POST /orders', { content: { product: 7 } })
+  const response = await request(app, 'POST /orders', { content: { product: 7 } })
   t.match([response.statusCode, response.json().errors], [422, [{ pointer: '/product' }]])
 })
 
@@ -196,7 +196,7 @@ test('503 of a call stays 503', async (t) => {
   for (const [place, toHooks] of places) {
     const hooks = toHooks((calls, { product }) => calls.read(product))
     const { app } = await openShop(t, hooks, { storage: unreachable as never })
-    const response = await ask(app, 'POST /orders', { content: { product: 1 } })
+    const response = await request(app, 'POST /orders', { content: { product: 1 } })
     t.match(
       [response.statusCode, response.json().code, response.headers['retry-after']],
       [503, 'storage-unavailable', '3'],
@@ -232,8 +232,8 @@ test('a refused call in access.authenticate is 401, in access.allow 403, and 503
     return app
   }
   const app = await serve(memory({ items: [{ id: 1, code: 'a', stock: 1 }] }))
-  t.equal((await ask(app, 'GET /notes')).statusCode, 200)
-  t.equal((await ask(app, 'GET /notes', { fields: { 'x-session': '7' } })).statusCode, 401)
-  t.equal((await ask(app, 'GET /notes', { fields: { 'x-right': '7' } })).statusCode, 403)
-  t.equal((await ask(await serve(unreachable), 'GET /notes')).statusCode, 503)
+  t.equal((await request(app, 'GET /notes')).statusCode, 200)
+  t.equal((await request(app, 'GET /notes', { fields: { 'x-session': '7' } })).statusCode, 401)
+  t.equal((await request(app, 'GET /notes', { fields: { 'x-right': '7' } })).statusCode, 403)
+  t.equal((await request(await serve(unreachable), 'GET /notes')).statusCode, 503)
 })

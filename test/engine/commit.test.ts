@@ -14,7 +14,7 @@ import { idempotency } from '../../lib/features/idempotency.ts'
 import type { IdempotencyOptions } from '../../lib/features/idempotency.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
-import { ask, build, logged, notes } from '../app.ts'
+import { build, logged, notes, request } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 import type { Database } from '../storage/databases.ts'
 import { define } from '../define.ts'
@@ -124,10 +124,10 @@ for (const { name, skip, open } of stores) {
         opened: '2026-01-01T05:00:00+01:00',
         secret: 's'
       }
-      const created = await ask(app, 'POST /places', { content })
+      const created = await request(app, 'POST /places', { content })
       const url = String(created.headers.location)
       const read = async () => {
-        const { headers, payload } = await ask(app, `GET ${url}`)
+        const { headers, payload } = await request(app, `GET ${url}`)
         return { etag: headers.etag, payload }
       }
       const before = await read()
@@ -142,12 +142,12 @@ for (const { name, skip, open } of stores) {
         [`PATCH ${url}`, { at: { city: 'Rome' }, secret: 's' }, {}],
         [`PATCH ${url}`, { name: 'Home' }, { 'idempotency-key': '"same"' }]
       ] as const) {
-        const response = await ask(app, target, { content: sent, fields })
+        const response = await request(app, target, { content: sent, fields })
         t.equal(response.statusCode, 200, `${target} ${JSON.stringify(sent)}`)
         t.equal(response.headers.etag, before.etag)
         t.strictSame(await read(), before)
       }
-      const again = await ask(app, `PATCH ${url}`, {
+      const again = await request(app, `PATCH ${url}`, {
         content: { name: 'Home' },
         fields: { 'idempotency-key': '"same"' }
       })
@@ -160,7 +160,7 @@ for (const { name, skip, open } of stores) {
         [`PATCH ${url}`, { secret: 'other' }]
       ] as const) {
         const previous = await read()
-        t.equal((await ask(app, target, { content: sent })).statusCode, 200)
+        t.equal((await request(app, target, { content: sent })).statusCode, 200)
         t.not((await read()).etag, previous.etag, JSON.stringify(sent))
       }
       t.strictSame(
@@ -170,9 +170,9 @@ for (const { name, skip, open } of stores) {
           ['update', 'update', 'update']
         ]
       )
-      t.equal((await ask(app, `PATCH ${url.replace('places', 'older')}`, { content: {} })).statusCode, 200)
+      t.equal((await request(app, `PATCH ${url.replace('places', 'older')}`, { content: {} })).statusCode, 200)
       t.equal(
-        (await ask(app, `GET ${url}`)).json().name,
+        (await request(app, `GET ${url}`)).json().name,
         'from v1',
         'accept() of an older version can change the item although its own view is unchanged'
       )
@@ -211,12 +211,12 @@ for (const { name, skip, open } of stores) {
       await createTable(orders)
       const app = await serve(t, orders)
       const post = (tenant: string) =>
-        ask(app, 'POST /orders', { content: { amount: 1 }, fields: { ...keyed, 'x-tenant-key': tenant } })
+        request(app, 'POST /orders', { content: { amount: 1 }, fields: { ...keyed, 'x-tenant-key': tenant } })
       const [red, blue, again] = [await post('red'), await post('blue'), await post('red')]
       t.strictSame([red.json().tenant, blue.statusCode, blue.json().tenant], ['red', 201, 'blue'])
       t.strictSame([again.headers.location, again.headers['idempotent-replayed']], [red.headers.location, 'true'])
       const patch = (tenant: string, location: unknown) =>
-        ask(app, `PATCH ${location}`, {
+        request(app, `PATCH ${location}`, {
           content: { amount: 2 },
           fields: { 'idempotency-key': 'patch', 'x-tenant-key': tenant }
         })
@@ -243,7 +243,7 @@ for (const { name, skip, open } of stores) {
       await createTable(orders)
       const app = await serve(t, orders)
       const post = (limit: string) =>
-        ask(app, 'POST /filtered', { content: { amount: 1 }, fields: { ...keyed, 'x-limit': limit } })
+        request(app, 'POST /filtered', { content: { amount: 1 }, fields: { ...keyed, 'x-limit': limit } })
       const [ten, twenty, again] = [await post('10'), await post('20'), await post('10')]
       t.not(twenty.headers.location, ten.headers.location)
       t.equal(again.headers.location, ten.headers.location)
@@ -259,7 +259,7 @@ for (const { name, skip, open } of stores) {
       const app = Fastify()
       t.after(() => app.close())
       await app.register(collection, { ...orders, prefix: '/:tenant' })
-      const post = (tenant: string) => ask(app, `POST /${tenant}/mounted`, { content: { amount: 1 }, fields: keyed })
+      const post = (tenant: string) => request(app, `POST /${tenant}/mounted`, { content: { amount: 1 }, fields: keyed })
       const [red, blue] = [await post('red'), await post('blue')]
       t.strictSame([red.statusCode, blue.statusCode, blue.headers['idempotent-replayed']], [201, 201, undefined])
     })
@@ -294,12 +294,12 @@ for (const { name, skip, open } of stores) {
     }).with(idempotency(), bulk())
     await createTable(large)
     const app = await serve(t, large)
-    const created = await ask(app, 'POST /large', { content: { text: 'x'.repeat(200_000) } })
+    const created = await request(app, 'POST /large', { content: { text: 'x'.repeat(200_000) } })
     for (const accept of ['application/json', 'application/hal+json', 'application/xml']) {
       for (let count = 1; count <= 10; count++) {
-        const request = { content: { count }, fields: { accept, 'idempotency-key': `"${accept} ${count}"` } }
-        const first = await ask(app, `PATCH ${created.headers.location}`, request)
-        const again = await ask(app, `PATCH ${created.headers.location}`, request)
+        const options = { content: { count }, fields: { accept, 'idempotency-key': `"${accept} ${count}"` } }
+        const first = await request(app, `PATCH ${created.headers.location}`, options)
+        const again = await request(app, `PATCH ${created.headers.location}`, options)
         t.strictSame([first.statusCode, first.payload.length > 200_000], [200, true])
         t.strictSame(
           [again.statusCode, again.payload, again.headers['content-type'], again.headers.etag],
@@ -314,11 +314,11 @@ for (const { name, skip, open } of stores) {
       }>
       t.equal(Number(row!.total), stored)
     }
-    const small = await ask(app, 'POST /large', { content: { text: 'x'.repeat(10_000) } })
-    const request = { content: { count: 1 }, fields: { 'idempotency-key': 'small' } }
+    const small = await request(app, 'POST /large', { content: { text: 'x'.repeat(10_000) } })
+    const options = { content: { count: 1 }, fields: { 'idempotency-key': 'small' } }
     t.equal(
-      (await ask(app, `PATCH ${small.headers.location}`, request)).payload,
-      (await ask(app, `PATCH ${small.headers.location}`, request)).payload
+      (await request(app, `PATCH ${small.headers.location}`, options)).payload,
+      (await request(app, `PATCH ${small.headers.location}`, options)).payload
     )
   })
 
@@ -367,9 +367,9 @@ for (const { name, skip, open } of stores) {
     const red = { 'x-tenant': 'red' }
     const blue = { 'x-tenant': 'blue' }
     for (const id of ['living', 'removed']) {
-      t.equal((await ask(app, 'POST /pages', { content: { id, text: 'secret' }, fields: blue })).statusCode, 201)
+      t.equal((await request(app, 'POST /pages', { content: { id, text: 'secret' }, fields: blue })).statusCode, 201)
     }
-    t.equal((await ask(app, 'DELETE /pages/removed', { fields: blue })).statusCode, 204)
+    t.equal((await request(app, 'DELETE /pages/removed', { fields: blue })).statusCode, 204)
     for (const path of ['/pages', '/old']) {
       const answers: unknown[] = []
       for (const id of ['living', 'removed']) {
@@ -379,7 +379,7 @@ for (const { name, skip, open } of stores) {
             statusCode,
             headers: { date, 'content-length': length, ...headers },
             payload
-          } = await ask(app, target, { content: { id, text: 'mine' }, fields: red })
+          } = await request(app, target, { content: { id, text: 'mine' }, fields: red })
           answers.push({
             statusCode,
             headers,
@@ -398,16 +398,16 @@ for (const { name, skip, open } of stores) {
         errors: [{ pointer: '/id' }]
       })
       t.equal(
-        (await ask(app, `PUT ${path}/free-${path.slice(1)}`, { content: { text: 'mine' }, fields: red })).statusCode,
+        (await request(app, `PUT ${path}/free-${path.slice(1)}`, { content: { text: 'mine' }, fields: red })).statusCode,
         201
       )
     }
     t.equal(
-      (await ask(app, 'PUT /pages/removed', { content: { text: 'mine' }, fields: blue })).statusCode,
+      (await request(app, 'PUT /pages/removed', { content: { text: 'mine' }, fields: blue })).statusCode,
       410,
       'in its own scope the caller gets 410'
     )
-    t.equal((await ask(app, 'GET /pages/living', { fields: blue })).json().text, 'secret')
+    t.equal((await request(app, 'GET /pages/living', { fields: blue })).json().text, 'secret')
   })
 
   test(`${name}: parallel PUTs that create one item, with DELETE in between, all complete`, { skip }, async (t) => {
@@ -421,13 +421,13 @@ for (const { name, skip, open } of stores) {
     })
     await createTable(things)
     const app = await serve(t, things)
-    const put = (text: number) => ask(app, 'PUT /raced/a', { content: { text: String(text) } })
+    const put = (text: number) => request(app, 'PUT /raced/a', { content: { text: String(text) } })
     const statuses = (await Promise.all(Array.from({ length: 10 }, (_, index) => put(index)))).map(
       ({ statusCode }) => statusCode
     )
     t.strictSame(statuses.sort(), [...Array(9).fill(200), 201])
     const mixed = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? put(index) : ask(app, 'DELETE /raced/a')))
+      Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? put(index) : request(app, 'DELETE /raced/a')))
     )
     t.ok(
       mixed.every(({ statusCode }) => [200, 201, 204, 404, 409].includes(statusCode)),
@@ -453,7 +453,7 @@ test('without a scope, callers are distinguished by their credentials', async (t
   ]
   for (const fields of [...callers, ...callers]) {
     locations.add(
-      (await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'idempotency-key': 'k', ...fields } })).headers
+      (await request(app, 'POST /notes', { content: { text: 'a' }, fields: { 'idempotency-key': 'k', ...fields } })).headers
         .location
     )
   }
@@ -505,7 +505,7 @@ test('a replay leaves out everything that its caller can no longer see', async (
       }
     }).with(idempotency())
   )
-  const post = (key: string) => ask(app, 'POST /orders', { content: { amount: 1 }, fields: { 'idempotency-key': key } })
+  const post = (key: string) => request(app, 'POST /orders', { content: { amount: 1 }, fields: { 'idempotency-key': key } })
   const first = await post('admin')
   t.match(first.json(), { cost: 7, margin: 3 })
   role = 'clerk'
@@ -531,8 +531,8 @@ test('a replay leaves out everything that its caller can no longer see', async (
 
 test('an HTML page is not stored, and is replayed without content', async (t) => {
   const app = await build(t, notes({ formats: [json, html] }).with(idempotency()))
-  const request = { content: { text: 'a' }, fields: { accept: 'text/html', 'idempotency-key': 'page' } }
-  const [first, again] = [await ask(app, 'POST /notes', request), await ask(app, 'POST /notes', request)]
+  const options = { content: { text: 'a' }, fields: { accept: 'text/html', 'idempotency-key': 'page' } }
+  const [first, again] = [await request(app, 'POST /notes', options), await request(app, 'POST /notes', options)]
   t.match(first.headers['content-type'], /^text\/html/)
   t.strictSame(
     [again.statusCode, again.payload, again.headers['content-type'], again.headers.location],
@@ -589,8 +589,8 @@ test('a response that cannot be rendered after a write is sent without content, 
   )
   for (const accept of ['application/hal+json', 'text/csv', 'text/html']) {
     const post = async (content: unknown, fields: Record<string, string> = {}) =>
-      ask(app, 'POST /notes', { content, fields: { accept, ...fields } })
-    const failRendering = async (send: () => ReturnType<typeof ask>): Promise<unknown[]> => {
+      request(app, 'POST /notes', { content, fields: { accept, ...fields } })
+    const failRendering = async (send: () => ReturnType<typeof request>): Promise<unknown[]> => {
       fails = true
       const { statusCode, headers, payload } = await send()
       fails = false
@@ -642,40 +642,40 @@ test('a response that cannot be rendered after a write is sent without content, 
       `POST of several ${accept}`
     )
     t.strictSame(
-      await failRendering(() => ask(app, `PUT ${at}`, { content: { text: 'f' }, fields: { accept } })),
+      await failRendering(() => request(app, `PUT ${at}`, { content: { text: 'f' }, fields: { accept } })),
       [204, '', undefined, undefined, true, false, true],
       `PUT ${accept}`
     )
     t.strictSame(
-      await failRendering(() => ask(app, `PUT /notes/${id}`, { content: { text: 'f' }, fields: { accept } })),
+      await failRendering(() => request(app, `PUT /notes/${id}`, { content: { text: 'f' }, fields: { accept } })),
       [201, '', undefined, undefined, true, true, true],
       `PUT that creates ${accept}`
     )
     t.strictSame(
-      await failRendering(() => ask(app, `PATCH ${at}`, { content: { text: 'g' }, fields: { accept } })),
+      await failRendering(() => request(app, `PATCH ${at}`, { content: { text: 'g' }, fields: { accept } })),
       [204, '', undefined, undefined, true, false, true],
       `PATCH ${accept}`
     )
     t.strictSame(
       await failRendering(() =>
-        ask(app, `PATCH ${at}`, { content: { text: 'h' }, fields: { accept, 'idempotency-key': `"${accept} patch"` } })
+        request(app, `PATCH ${at}`, { content: { text: 'h' }, fields: { accept, 'idempotency-key': `"${accept} patch"` } })
       ),
       [204, '', undefined, undefined, true, false, true],
       `PATCH with a key ${accept}`
     )
-    t.equal((await ask(app, `GET ${at}`)).json().text, 'h', 'each write is stored')
+    t.equal((await request(app, `GET ${at}`)).json().text, 'h', 'each write is stored')
     t.strictSame(
-      await failRendering(() => ask(app, `DELETE ${at}`, { fields: { accept, prefer: 'return=representation' } })),
+      await failRendering(() => request(app, `DELETE ${at}`, { fields: { accept, prefer: 'return=representation' } })),
       [204, '', undefined, undefined, false, false, true],
       `DELETE ${accept}`
     )
-    t.equal((await ask(app, `GET ${at}`)).statusCode, 404)
+    t.equal((await request(app, `GET ${at}`)).statusCode, 404)
     fails = true
-    t.equal((await ask(app, `GET /notes/${id}`, { fields: { accept } })).statusCode, 500, 'a read fails')
+    t.equal((await request(app, `GET /notes/${id}`, { fields: { accept } })).statusCode, 500, 'a read fails')
     fails = false
     lines.length = 0
   }
-  t.equal((await ask(app, 'GET /notes?count=true')).headers['x-total-count'], String(3 * 6), 'nothing is undone')
+  t.equal((await request(app, 'GET /notes?count=true')).headers['x-total-count'], String(3 * 6), 'nothing is undone')
 })
 
 const deferred = {
@@ -715,14 +715,14 @@ for (const available of databases) {
       )
     }
     const app = await serve(t, things, old)
-    const first = await ask(app, 'POST /deferred', { content: { parent: 'a', code: 'x' } })
+    const first = await request(app, 'POST /deferred', { content: { parent: 'a', code: 'x' } })
     t.equal(first.statusCode, 201, first.payload)
-    const other = await ask(app, 'POST /deferred', { content: { parent: 'a', code: 'y' } })
+    const other = await request(app, 'POST /deferred', { content: { parent: 'a', code: 'y' } })
     let keys = 0
     const answer = async (target: string, content: unknown, keyed: boolean): Promise<unknown[]> => {
       const key = `key-${keys++}`
-      const request = () => ask(app, target, { content, fields: keyed ? { 'idempotency-key': key } : {} })
-      const [{ statusCode, payload }, again] = [await request(), await request()]
+      const send = () => request(app, target, { content, fields: keyed ? { 'idempotency-key': key } : {} })
+      const [{ statusCode, payload }, again] = [await send(), await send()]
       t.equal(again.statusCode, statusCode)
       t.equal(again.headers['idempotent-replayed'], undefined)
       const { code, errors } = JSON.parse(payload)
@@ -753,7 +753,7 @@ for (const available of databases) {
           'not-unique',
           `/${property}`
         ])
-        const bulk = await ask(app, `POST /${path}`, { content: [{ parent: 'a', [property]: 'free' }, twin] })
+        const bulk = await request(app, `POST /${path}`, { content: [{ parent: 'a', [property]: 'free' }, twin] })
         t.match(bulk.json(), {
           code: 'not-unique',
           errors: [{ pointer: '', message: `${property} must be unique` }],
@@ -761,9 +761,9 @@ for (const available of databases) {
         })
       }
     }
-    t.equal((await ask(app, 'GET /deferred?count=true')).headers['x-total-count'], '2')
+    t.equal((await request(app, 'GET /deferred?count=true')).headers['x-total-count'], '2')
     t.equal(
-      (await ask(app, 'POST /deferred', { content: { parent: 'a', code: 'z' } })).statusCode,
+      (await request(app, 'POST /deferred', { content: { parent: 'a', code: 'z' } })).statusCode,
       201,
       'the connection can be used again'
     )

@@ -5,7 +5,7 @@ import { json, problem } from '../../lib/index.ts'
 import { hal } from '../../lib/formats/hal.ts'
 import type { Change, CommittedChange, Definition, Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ada, altered, ask, build, created, gate, logged, users } from '../app.ts'
+import { ada, build, created, gate, logged, modified, request, users } from '../app.ts'
 import { define } from '../define.ts'
 
 const id = Type.String({ format: 'uuid', readOnly: true })
@@ -49,7 +49,7 @@ test('defaults are set on POST and PUT at any depth, and never on PATCH', async 
     { id: 0, role: 'reader', views: 0, profile: { theme: 'light' }, lines: [{ count: 1 }, { count: 2 }] }
   )
 
-  const patched = await ask(app, `PATCH ${at}`, {
+  const patched = await request(app, `PATCH ${at}`, {
     content: { role: null, lines: [{}], profile: { theme: null } },
     type: merge
   })
@@ -60,7 +60,7 @@ test('defaults are set on POST and PUT at any depth, and never on PATCH', async 
     'a patch can remove properties that have defaults'
   )
 
-  const replaced = await ask(app, `PUT ${at}`, { content: { lines: [{}] } })
+  const replaced = await request(app, `PUT ${at}`, { content: { lines: [{}] } })
   t.strictSame(
     { ...replaced.json(), id: 0 },
     { id: 0, role: 'reader', views: 0, profile: { theme: 'light' }, lines: [{ count: 1 }] }
@@ -75,23 +75,23 @@ test('an unknown property returns 422 at any depth, and nothing is stored', asyn
       open: Type.Optional(Type.Object({}, { additionalProperties: true }))
     })
   )
-  const refused = await ask(app, 'POST /things', {
+  const refused = await request(app, 'POST /things', {
     content: { typo: 1, o: { typo: 1, a: [{ 'a/b~': 1 }] }, open: { any: { thing: 1 } } }
   })
   t.equal(refused.statusCode, 422)
   t.strictSame(pointers(refused).sort(), ['/o/a/0/a~1b~0', '/o/typo', '/typo'])
-  t.strictSame((await ask(app, 'GET /things')).json(), [])
+  t.strictSame((await request(app, 'GET /things')).json(), [])
 
   const { at, item } = await created(app, '/things', { o: {}, open: { any: { thing: 1 } } })
   for (const [method, content] of [
     ['PUT', { o: {}, typo: 1 }],
     ['PATCH', { typo: 1 }]
   ] as const) {
-    const answer = await ask(app, `${method} ${at}`, { content })
+    const answer = await request(app, `${method} ${at}`, { content })
     t.equal(answer.statusCode, 422)
     t.strictSame(pointers(answer), ['/typo'])
   }
-  t.strictSame((await ask(app, `GET ${at}`)).json(), item)
+  t.strictSame((await request(app, `GET ${at}`)).json(), item)
 })
 
 test('readOnly properties are ignored on POST and PUT at any depth, so that GET, edit, PUT works', async (t) => {
@@ -142,11 +142,11 @@ test('readOnly properties are ignored on POST and PUT at any depth, so that GET,
   })
 
   const edited = { ...item, name: 'b', lines: [{ key: 'k2', n: 20 }, { n: 3 }, { key: 'made up', n: 4 }] }
-  const put = await ask(app, `PUT ${at}`, { content: edited })
+  const put = await request(app, `PUT ${at}`, { content: edited })
   t.equal(put.statusCode, 200)
   t.strictSame(put.json(), { ...item, name: 'b', lines: [{ key: 'k2', n: 20 }, { n: 3 }, { n: 4 }] })
 
-  const without = await ask(app, `PUT ${at}`, {
+  const without = await request(app, `PUT ${at}`, {
     content: { name: 'c', seq: 99, o: { text: 'u', seal: 'forged' }, lines: [] }
   })
   t.strictSame(without.json(), { id: item.id, name: 'c', seq: 7, o: { text: 'u', seal: 'sealed' }, lines: [] })
@@ -155,12 +155,12 @@ test('readOnly properties are ignored on POST and PUT at any depth, so that GET,
 test('PUT with an id that differs from the URI returns 422, and with the same id succeeds', async (t) => {
   const app = await build(t, things({ name: Type.String() }))
   const { at, item } = await created(app, '/things', { name: 'a' })
-  const contradiction = await ask(app, `PUT ${at}`, { content: { id: missingId, name: 'b' } })
+  const contradiction = await request(app, `PUT ${at}`, { content: { id: missingId, name: 'b' } })
   t.equal(contradiction.statusCode, 422)
   t.strictSame((contradiction.json() as Failed).errors, [
     { pointer: '/id', message: `differs from the URI, which has "${item.id}"` }
   ])
-  t.equal((await ask(app, `PUT ${at}`, { content: { id: item.id, name: 'b' } })).statusCode, 200)
+  t.equal((await request(app, `PUT ${at}`, { content: { id: item.id, name: 'b' } })).statusCode, 200)
 })
 
 test('PATCH that changes a readOnly property returns 422 with its pointer; the current value is allowed', async (t) => {
@@ -190,24 +190,24 @@ test('PATCH that changes a readOnly property returns 422 with its pointer; the c
     [[{ op: 'remove', path: '/o/a~1b' }], operations, ['/o/a~1b']]
   ]
   for (const [content, type, wanted] of refused) {
-    const answer = await ask(app, `PATCH ${at}`, { content, type })
+    const answer = await request(app, `PATCH ${at}`, { content, type })
     t.equal(answer.statusCode, 422, JSON.stringify(content))
     t.strictSame(pointers(answer).sort(), wanted.toSorted())
     t.match((answer.json() as Failed).errors[0]!.message, 'is read-only')
   }
-  t.strictSame((await ask(app, `GET ${at}`)).json(), item)
+  t.strictSame((await request(app, `GET ${at}`)).json(), item)
   for (const content of [
     { id: item.id, name: 'b' },
     { o: { 'a/b': 1, n: 2 } },
     { lines: [{ key: 5, n: 3 }, { n: 4 }] },
     { other: null }
   ]) {
-    t.equal((await ask(app, `PATCH ${at}`, { content })).statusCode, 200, JSON.stringify(content))
+    t.equal((await request(app, `PATCH ${at}`, { content })).statusCode, 200, JSON.stringify(content))
   }
-  const whole = await ask(app, `PATCH ${at}`, { content: 'null' })
+  const whole = await request(app, `PATCH ${at}`, { content: 'null' })
   t.equal(whole.statusCode, 422)
   t.strictSame(pointers(whole), [''], 'a patch that leaves no object')
-  t.equal((await ask(app, `PATCH ${at}`)).statusCode, 400, 'a patch without content')
+  t.equal((await request(app, `PATCH ${at}`)).statusCode, 400, 'a patch without content')
 })
 
 test('writeOnly properties are never sent, in any format or response', async (t) => {
@@ -247,31 +247,31 @@ test('writeOnly properties are never sent, in any format or response', async (t)
   const answers = []
   for (const accept of ['application/json', 'application/hal+json', 'application/xml']) {
     const fields = { accept, prefer: 'return=representation' }
-    const post = await ask(app, 'POST /things', { content, fields })
+    const post = await request(app, 'POST /things', { content, fields })
     const at = String(post.headers.location)
     answers.push(
       post,
-      await ask(app, `GET ${at}`, { fields }),
-      await ask(app, 'GET /things', { fields }),
-      await ask(app, `PUT ${at}`, { content: { ...content, name: 'b' }, fields }),
-      await ask(app, `PATCH ${at}`, { content: { s: 'hidden too' }, fields }),
-      await ask(app, `PATCH ${at}`, {
+      await request(app, `GET ${at}`, { fields }),
+      await request(app, 'GET /things', { fields }),
+      await request(app, `PUT ${at}`, { content: { ...content, name: 'b' }, fields }),
+      await request(app, `PATCH ${at}`, { content: { s: 'hidden too' }, fields }),
+      await request(app, `PATCH ${at}`, {
         content: [{ op: 'add', path: '/o/s', value: 'hidden too' }],
         type: operations,
         fields
       }),
-      await ask(app, `PATCH ${at}`, { content: [{ op: 'copy', from: '/s', path: '/name' }], type: operations, fields }),
-      await ask(app, `PATCH ${at}`, {
+      await request(app, `PATCH ${at}`, { content: [{ op: 'copy', from: '/s', path: '/name' }], type: operations, fields }),
+      await request(app, `PATCH ${at}`, {
         content: [{ op: 'test', path: '/s', value: 'hidden too' }],
         type: operations,
         fields
       }),
-      await ask(app, `PATCH ${at}`, {
+      await request(app, `PATCH ${at}`, {
         content: [{ op: 'move', from: '/keys/0/s', path: '/name' }],
         type: operations,
         fields
       }),
-      await ask(app, `DELETE ${at}`, { fields })
+      await request(app, `DELETE ${at}`, { fields })
     )
   }
   for (const answer of answers) t.notOk(answer.payload.includes('hidden'), answer.payload)
@@ -314,10 +314,10 @@ test('PUT keeps a writeOnly property that it leaves out, and sets one that it co
     ]
   })
   const { id, ...kept } = stored[0]!
-  const seen = (await ask(app, `GET ${at}`)).json()
+  const seen = (await request(app, `GET ${at}`)).json()
 
   t.equal(
-    (await ask(app, `PUT ${at}`, { content: { ...seen, name: 'b', keys: seen.keys.toReversed() } })).statusCode,
+    (await request(app, `PUT ${at}`, { content: { ...seen, name: 'b', keys: seen.keys.toReversed() } })).statusCode,
     200
   )
   t.strictSame(stored[1], {
@@ -330,10 +330,10 @@ test('PUT keeps a writeOnly property that it leaves out, and sets one that it co
     ]
   })
 
-  await ask(app, `PUT ${at}`, { content: { ...seen, s: 'new', o: { n: 5 } } })
+  await request(app, `PUT ${at}`, { content: { ...seen, s: 'new', o: { n: 5 } } })
   t.match(stored[2], { s: 'new', o: { s: '2', n: 5 } })
 
-  const unknown = await ask(app, `PUT ${at}`, { content: { ...seen, keys: [{ n: 3 }] } })
+  const unknown = await request(app, `PUT ${at}`, { content: { ...seen, keys: [{ n: 3 }] } })
   t.equal(unknown.statusCode, 422)
   t.strictSame(pointers(unknown), ['/keys/0/s'], 'a new element of an array has no value to keep')
 
@@ -342,7 +342,7 @@ test('PUT keeps a writeOnly property that it leaves out, and sets one that it co
     { op: 'move', from: '/keys/1', path: '/keys/0' },
     { op: 'replace', path: '/name', value: 'c' }
   ]
-  t.equal((await ask(app, `PATCH ${at}`, { content: patch, type: operations })).statusCode, 200)
+  t.equal((await request(app, `PATCH ${at}`, { content: patch, type: operations })).statusCode, 200)
   t.strictSame(
     stored.at(-1),
     {
@@ -356,7 +356,7 @@ test('PUT keeps a writeOnly property that it leaves out, and sets one that it co
     'a JSON Patch keeps writeOnly properties'
   )
 
-  await ask(app, `PATCH ${at}`, { content: { o: { s: 'merged' } } })
+  await request(app, `PATCH ${at}`, { content: { o: { s: 'merged' } } })
   t.match(stored.at(-1), { o: { s: 'merged', n: 5 } })
 })
 
@@ -379,13 +379,13 @@ test('an immutable property can be set only on create', async (t) => {
     ['PATCH', { tenant: null }, ['/tenant']]
   ]
   for (const [method, content, wanted] of refused) {
-    const answer = await ask(app, `${method} ${at}`, { content })
+    const answer = await request(app, `${method} ${at}`, { content })
     t.equal(answer.statusCode, 422)
     t.strictSame(pointers(answer).sort(), wanted.toSorted())
     t.equal((answer.json() as Failed).errors[0]!.message, 'cannot be changed once it is set')
   }
-  t.equal((await ask(app, `PUT ${at}`, { content: { ...item, name: 'b' } })).statusCode, 200)
-  t.equal((await ask(app, `PATCH ${at}`, { content: { tenant: 'x', name: 'c' } })).statusCode, 200)
+  t.equal((await request(app, `PUT ${at}`, { content: { ...item, name: 'b' } })).statusCode, 200)
+  t.equal((await request(app, `PATCH ${at}`, { content: { tenant: 'x', name: 'c' } })).statusCode, 200)
 })
 
 test('nullable properties, unions and recursive schemas are accepted and validated', async (t) => {
@@ -415,7 +415,7 @@ test('nullable properties, unions and recursive schemas are accepted and validat
     tree: { children: [{ name: 'b', children: [{ name: 'c' }] }] }
   })
   t.notOk(JSON.stringify(item).includes('pin'))
-  const refused = await ask(app, `PUT ${at}`, {
+  const refused = await request(app, `PUT ${at}`, {
     content: {
       nick: 5,
       shape: { kind: 'square', side: '2', radius: 1 },
@@ -430,7 +430,7 @@ test('nullable properties, unions and recursive schemas are accepted and validat
     '/tree/children/0/children/0/typo',
     '/tree/children/0/name'
   ])
-  const nulled = await ask(app, `PATCH ${at}`, {
+  const nulled = await request(app, `PATCH ${at}`, {
     content: [{ op: 'replace', path: '/nick', value: null }],
     type: operations
   })
@@ -459,15 +459,15 @@ test('a collection with a recursive schema serves its items', async (t) => {
     )
   ])
   t.equal(
-    (await ask(app, 'POST /things', { content: { node: { name: 'a', next: { name: 'b', next: null } } } })).statusCode,
+    (await request(app, 'POST /things', { content: { node: { name: 'a', next: { name: 'b', next: null } } } })).statusCode,
     201
   )
-  const refused = await ask(app, 'POST /nodes', {
+  const refused = await request(app, 'POST /nodes', {
     content: { id: 'a', children: [{ id: 'b', children: [{ id: 'c' }] }] }
   })
   t.strictSame(pointers(refused), ['/children/0/children/0/children'])
   t.equal(
-    (await ask(app, 'POST /nodes', { content: { id: 'a', children: [{ id: 'b', children: [] }] } })).statusCode,
+    (await request(app, 'POST /nodes', { content: { id: 'a', children: [{ id: 'b', children: [] }] } })).statusCode,
     201
   )
 })
@@ -478,7 +478,7 @@ test('generated ids are in order of creation, whatever the client sends', async 
   for (let n = 0; n < 30; n++) ids.push((await created(app, '/things', { id: missingId, n })).item.id)
   t.strictSame(ids.toSorted(), ids)
   for (const each of ids) t.match(each, /^[0-9a-f]{8}-[0-9a-f]{4}-7/)
-  const list = (await ask(app, 'GET /things?limit=100')).json() as Array<{ n: number }>
+  const list = (await request(app, 'GET /things?limit=100')).json() as Array<{ n: number }>
   t.strictSame(
     list.map(({ n }) => n),
     Array.from({ length: 30 }, (_, n) => n)
@@ -514,26 +514,26 @@ test('an id set by the client is kept as it is, and an existing id returns 409 w
     const { at, item } = await created(app, '/pages', { slug, title: 'first' })
     t.strictSame(item, { slug, title: 'first' })
     t.equal(at, `/pages/${encodeURIComponent(slug)}`)
-    const duplicate = await ask(app, 'POST /pages', { content: { slug, title: 'second' } })
+    const duplicate = await request(app, 'POST /pages', { content: { slug, title: 'second' } })
     t.equal(duplicate.statusCode, 409)
     t.match(duplicate.json(), { code: 'not-unique', errors: [{ pointer: '/slug' }] })
-    t.strictSame((await ask(app, `GET ${at}`)).json(), item, slug.slice(0, 20))
-    t.equal((await ask(app, `PUT ${at}`, { content: { title: 'put' } })).json().title, 'put')
-    t.equal((await ask(app, `PATCH ${at}`, { content: { title: 'patched', slug } })).json().title, 'patched')
-    const renamed = await ask(app, `PATCH ${at}`, { content: { slug: 'other' } })
+    t.strictSame((await request(app, `GET ${at}`)).json(), item, slug.slice(0, 20))
+    t.equal((await request(app, `PUT ${at}`, { content: { title: 'put' } })).json().title, 'put')
+    t.equal((await request(app, `PATCH ${at}`, { content: { title: 'patched', slug } })).json().title, 'patched')
+    const renamed = await request(app, `PATCH ${at}`, { content: { slug: 'other' } })
     t.equal(renamed.statusCode, 422)
     t.strictSame(pointers(renamed), ['/slug'])
-    t.equal((await ask(app, `DELETE ${at}`)).statusCode, 204)
-    t.equal((await ask(app, `GET ${at}`)).statusCode, 404)
+    t.equal((await request(app, `DELETE ${at}`)).statusCode, 204)
+    t.equal((await request(app, `GET ${at}`)).statusCode, 404)
   }
-  const missing = await ask(app, 'POST /pages', { content: { title: 'no id' } })
+  const missing = await request(app, 'POST /pages', { content: { title: 'no id' } })
   t.strictSame((missing.json() as Failed).errors, [{ pointer: '/slug', message: 'is required' }])
   for (const slug of ['', '.', '..']) {
-    const unreachable = await ask(app, 'POST /pages', { content: { slug, title: 'x' } })
+    const unreachable = await request(app, 'POST /pages', { content: { slug, title: 'x' } })
     t.equal(unreachable.statusCode, 422)
     t.strictSame((unreachable.json() as Failed).errors, [{ pointer: '/slug', message: 'cannot be part of a URI' }])
   }
-  t.strictSame((await ask(app, 'GET /pages')).json(), [])
+  t.strictSame((await request(app, 'GET /pages')).json(), [])
 })
 
 test('a storage generates integer ids, and a function any ids', async (t) => {
@@ -554,16 +554,16 @@ test('a storage generates integer ids, and a function any ids', async (t) => {
       ({ item }) => item.id
     )
     t.strictSame(ids, [1, 2])
-    t.strictSame((await ask(app, `PUT ${path}/2`, { content: { name: 'c' } })).json(), { id: 2, name: 'c' })
-    t.strictSame((await ask(app, `PUT ${path}/2`, { content: { id: 2, name: 'c' } })).statusCode, 200)
-    t.strictSame(pointers(await ask(app, `PUT ${path}/2`, { content: { id: '2', name: 'c' } })), ['/id'])
+    t.strictSame((await request(app, `PUT ${path}/2`, { content: { name: 'c' } })).json(), { id: 2, name: 'c' })
+    t.strictSame((await request(app, `PUT ${path}/2`, { content: { id: 2, name: 'c' } })).statusCode, 200)
+    t.strictSame(pointers(await request(app, `PUT ${path}/2`, { content: { id: '2', name: 'c' } })), ['/id'])
     for (const segment of ['02', '2.0', 'x', '3', '9007199254740993']) {
-      t.equal((await ask(app, `GET ${path}/${segment}`)).statusCode, 404, segment)
+      t.equal((await request(app, `GET ${path}/${segment}`)).statusCode, 404, segment)
     }
   }
   const first = await created(app, '/invoices', { name: 'a' })
   t.match(first.at, /^\/invoices\/inv-10\d$/)
-  t.equal((await ask(app, `GET ${first.at}`)).statusCode, 200)
+  t.equal((await request(app, `GET ${first.at}`)).statusCode, 200)
   t.not((await created(app, '/invoices', { name: 'b' })).at, first.at)
 })
 
@@ -590,14 +590,14 @@ test('timestamps are set by convention, by option, or not at all', async (t) => 
     t.equal(item[born], item[touched])
     t.ok(Math.abs(Date.parse(String(item[born])) - Date.now()) < 60_000)
     await wait(5)
-    const put = (await ask(app, `PUT ${at}`, { content: { name: 'b', [born]: forged } })).json()
+    const put = (await request(app, `PUT ${at}`, { content: { name: 'b', [born]: forged } })).json()
     t.equal(put[born], item[born])
     t.ok(put[touched] > String(item[touched]))
     await wait(5)
-    const patched = (await ask(app, `PATCH ${at}`, { content: { name: 'c' } })).json()
+    const patched = (await request(app, `PATCH ${at}`, { content: { name: 'c' } })).json()
     t.equal(patched[born], item[born])
     t.ok(patched[touched] > put[touched])
-    t.strictSame(pointers(await ask(app, `PATCH ${at}`, { content: { [born]: forged, [touched]: forged } })), [
+    t.strictSame(pointers(await request(app, `PATCH ${at}`, { content: { [born]: forged, [touched]: forged } })), [
       `/${born}`,
       `/${touched}`
     ])
@@ -615,19 +615,19 @@ test('unique properties and unique sets are enforced on POST, PUT and PATCH', as
   )
   await created(app, '/things', { email: 'a', tenant: 'x', name: 'n' })
   const { at, item } = await created(app, '/things', { email: 'b', tenant: 'y', name: 'n' })
-  for (const [request, content, properties] of [
+  for (const [target, content, properties] of [
     ['POST /things', { email: 'a', tenant: 'z', name: 'z' }, ['/email']],
     ['POST /things', { email: 'c', tenant: 'x', name: 'n' }, ['/tenant', '/name']],
     [`PUT ${at}`, { email: 'a', tenant: 'y', name: 'n' }, ['/email']],
     [`PATCH ${at}`, { tenant: 'x' }, ['/tenant', '/name']]
   ] as const) {
-    const answer = await ask(app, request, { content })
+    const answer = await request(app, target, { content })
     t.equal(answer.statusCode, 409)
     t.strictSame(pointers(answer), properties)
   }
-  t.strictSame((await ask(app, `GET ${at}`)).json(), item)
+  t.strictSame((await request(app, `GET ${at}`)).json(), item)
   t.equal(
-    (await ask(app, `PUT ${at}`, { content: { email: 'b', tenant: 'y', name: 'm' } })).statusCode,
+    (await request(app, `PUT ${at}`, { content: { email: 'b', tenant: 'y', name: 'm' } })).statusCode,
     200,
     'an item does not conflict with its own values'
   )
@@ -658,19 +658,19 @@ test('beforeValidation gets the action, the item and the previous item, and retu
   )
   const { at, item } = await created(app, '/things', { title: 'Hello', slug: 'forged' })
   t.strictSame(item, { id: item.id, title: 'Hello', slug: 'hello', tags: ['create'] })
-  t.strictSame((await ask(app, `PUT ${at}`, { content: { title: 'Other' } })).json(), {
+  t.strictSame((await request(app, `PUT ${at}`, { content: { title: 'Other' } })).json(), {
     ...item,
     title: 'Other',
     slug: 'other',
     tags: ['replace']
   })
-  t.strictSame((await ask(app, `PATCH ${at}`, { content: { title: 'Third' } })).json(), {
+  t.strictSame((await request(app, `PATCH ${at}`, { content: { title: 'Third' } })).json(), {
     ...item,
     title: 'Third',
     slug: 'third',
     tags: ['replace', 'update']
   })
-  t.strictSame((await ask(app, `PATCH ${at}`, { content: [], type: operations })).json(), {
+  t.strictSame((await request(app, `PATCH ${at}`, { content: [], type: operations })).json(), {
     ...item,
     title: 'Third',
     slug: 'third',
@@ -713,31 +713,31 @@ test('the item that beforeValidation returns is validated', async (t) => {
     ],
     { logger }
   )
-  const unfilled = await ask(app, 'POST /things', { content: { name: 'a' } })
+  const unfilled = await request(app, 'POST /things', { content: { name: 'a' } })
   t.equal(unfilled.statusCode, 422)
   t.strictSame(pointers(unfilled), ['/owner'])
   give = (item) => ({ ...item, owner: 'x', typo: 1 })
-  t.strictSame(pointers(await ask(app, 'POST /things', { content: { name: 'a' } })).sort(), ['/owner', '/typo'])
+  t.strictSame(pointers(await request(app, 'POST /things', { content: { name: 'a' } })).sort(), ['/owner', '/typo'])
   give = (item) => ({ ...item, owner: 1 })
   const { at } = await created(app, '/things', { name: 'a' })
 
   give = (item) => ({ ...item, id: String(item.name).toLowerCase() })
   t.strictSame((await created(app, '/slugs', { name: 'Hello' })).at, '/slugs/hello', 'the hook may set the id')
-  t.strictSame(pointers(await ask(app, 'POST /slugs', { content: { name: '..' } })), ['/id'])
-  t.equal((await ask(app, 'PUT /slugs/hello', { content: { name: 'Hello' } })).statusCode, 200)
+  t.strictSame(pointers(await request(app, 'POST /slugs', { content: { name: '..' } })), ['/id'])
+  t.equal((await request(app, 'PUT /slugs/hello', { content: { name: 'Hello' } })).statusCode, 200)
   t.strictSame(lines, [])
 
-  for (const [request, content] of [
+  for (const [target, content] of [
     ['PUT /slugs/hello', { name: 'Other' }],
     ['PATCH /slugs/hello', { name: 'Other' }],
     ['PUT /slugs/new', { name: 'Other' }]
   ] as const) {
-    const changed = await ask(app, request, { content })
+    const changed = await request(app, target, { content })
     t.equal(changed.statusCode, 500, 'an id cannot change')
     t.match(lines.pop(), { err: { message: /beforeValidation of the collection slugs changed the id/ } })
   }
   give = () => undefined
-  t.equal((await ask(app, `PATCH ${at}`, { content: { name: 'b' } })).statusCode, 500)
+  t.equal((await request(app, `PATCH ${at}`, { content: { name: 'b' } })).statusCode, 500)
   t.match(lines.pop(), {
     err: { message: /beforeValidation of the collection things returned no item\. Return the item/ }
   })
@@ -800,12 +800,12 @@ test('an error thrown by beforeValidation rejects the write with its own status'
   ]
   for (const [what, throws, status, content] of thrown) {
     fail = throws
-    for (const [request, sent] of [
+    for (const [target, sent] of [
       ['POST /things', { name: 'b' }],
       [`PUT ${at}`, { name: 'b' }],
       [`PATCH ${at}`, { name: 'b' }]
     ] as const) {
-      const answer = await ask(app, request, { content: sent })
+      const answer = await request(app, target, { content: sent })
       t.equal(answer.statusCode, status, what)
       t.equal(answer.headers['content-type'], 'application/problem+json')
       t.match(answer.json(), content)
@@ -816,7 +816,7 @@ test('an error thrown by beforeValidation rejects the write with its own status'
   fail = () => {
     throw new Error('password=hunter2 at /srv/app.ts')
   }
-  const failed = await ask(app, 'POST /things', { content: { name: 'b' } })
+  const failed = await request(app, 'POST /things', { content: { name: 'b' } })
   t.equal(failed.statusCode, 500)
   t.strictSame(failed.json(), {
     type: 'about:blank',
@@ -829,7 +829,7 @@ test('an error thrown by beforeValidation rejects the write with its own status'
   t.equal(lines.length, 1)
   t.match(lines[0], { err: { message: 'password=hunter2 at /srv/app.ts', stack: /hooks\.test\.ts/ } })
 
-  t.strictSame((await ask(app, 'GET /things')).json(), [item])
+  t.strictSame((await request(app, 'GET /things')).json(), [item])
   t.strictSame(actions, ['create'])
 })
 
@@ -847,10 +847,10 @@ test('afterCommit runs for every completed write, with the item before and after
     })
   )
   const { at, item } = await created(app, '/users', { ...ada, password: 'secret' })
-  await ask(app, `PUT ${at}`, { content: { ...ada, name: 'Put' } })
-  await ask(app, `PATCH ${at}`, { content: { name: 'Patched' } })
-  await ask(app, `DELETE ${at}`)
-  await ask(app, `PUT /users/${missingId}`, { content: ada })
+  await request(app, `PUT ${at}`, { content: { ...ada, name: 'Put' } })
+  await request(app, `PATCH ${at}`, { content: { name: 'Patched' } })
+  await request(app, `DELETE ${at}`)
+  await request(app, `PUT /users/${missingId}`, { content: ada })
   t.match(
     changes.map(({ action, before, after }) => ({ action, before, after })),
     [
@@ -881,29 +881,29 @@ test('afterCommit does not run for rejected writes or for reads', async (t) => {
   )
   const { at } = await created(app, '/users', ada)
   const refused = [
-    await ask(app, 'POST /users', { content: ada }),
-    await ask(app, 'POST /users', { content: { name: 1 } }),
-    await ask(app, 'POST /users', { content: '{' }),
-    await ask(app, `PUT ${at}`, { content: { name: 'x' } }),
-    await ask(app, `PUT ${at}`, { content: ada, fields: { 'if-match': '"stale"' } }),
-    await ask(app, `PATCH ${at}`, { content: { id: missingId } }),
-    await ask(app, `DELETE ${at}`, { fields: { 'if-match': '"stale"' } }),
-    await ask(app, `DELETE /users/${missingId}`),
-    await ask(app, `PUT /users/${missingId}`, { content: ada })
+    await request(app, 'POST /users', { content: ada }),
+    await request(app, 'POST /users', { content: { name: 1 } }),
+    await request(app, 'POST /users', { content: '{' }),
+    await request(app, `PUT ${at}`, { content: { name: 'x' } }),
+    await request(app, `PUT ${at}`, { content: ada, fields: { 'if-match': '"stale"' } }),
+    await request(app, `PATCH ${at}`, { content: { id: missingId } }),
+    await request(app, `DELETE ${at}`, { fields: { 'if-match': '"stale"' } }),
+    await request(app, `DELETE /users/${missingId}`),
+    await request(app, `PUT /users/${missingId}`, { content: ada })
   ]
   t.strictSame(
     refused.map((answer) => answer.statusCode),
     [409, 422, 400, 422, 412, 422, 412, 404, 404]
   )
-  await ask(app, `GET ${at}`)
-  await ask(app, 'GET /users')
+  await request(app, `GET ${at}`)
+  await request(app, 'GET /users')
   t.strictSame(actions, ['create'])
 })
 
 test('the next writer of the same item does not wait for afterCommit', async (t) => {
   // Each write collides once, and is then queued.
   let writes = 0
-  const storage = altered((storage) => ({
+  const storage = modified((storage) => ({
     replace: async (...args) => (writes++ % 2 === 0 ? { refused: 'stale' } : storage.replace(...args))
   }))
   const [first, second] = [gate(), gate()]
@@ -933,7 +933,7 @@ test('the next writer of the same item does not wait for afterCommit', async (t)
     (work: () => void, after?: number) => timer(after === 5000 ? () => {} : work, after),
     timer
   )
-  const patch = (name: string) => ask(app, `PATCH ${at}`, { content: { name }, type: merge })
+  const patch = (name: string) => request(app, `PATCH ${at}`, { content: { name }, type: merge })
   const one = patch('First')
   await first.opened
   const both = Promise.all([one, patch('Second')]).then((answers) => answers.map(({ statusCode }) => statusCode))
@@ -956,12 +956,12 @@ test('an error thrown by afterCommit is logged and does not affect the response'
     }),
     { logger }
   )
-  const post = await ask(app, 'POST /users', { content: ada })
+  const post = await request(app, 'POST /users', { content: ada })
   t.equal(post.statusCode, 201)
   const at = String(post.headers.location)
-  t.equal((await ask(app, `PATCH ${at}`, { content: { name: 'x' } })).statusCode, 200)
-  t.equal((await ask(app, `GET ${at}`)).json().name, 'x')
-  t.equal((await ask(app, `DELETE ${at}`)).statusCode, 204)
+  t.equal((await request(app, `PATCH ${at}`, { content: { name: 'x' } })).statusCode, 200)
+  t.equal((await request(app, `GET ${at}`)).json().name, 'x')
+  t.equal((await request(app, `DELETE ${at}`)).statusCode, 204)
   t.match(lines, [
     { msg: 'the hook afterCommit of the collection users failed after the action create', err: { message: 'later' } },
     { msg: 'the hook afterCommit of the collection users failed after the action update', err: { message: 'at once' } },
@@ -976,7 +976,7 @@ test('a storage error returns a bare 500 and does not run afterCommit', async (t
   const app = await build(
     t,
     users({
-      storage: altered(() => ({
+      storage: modified(() => ({
         insert: async () => {
           throw new Error('SQLITE_CORRUPT in /var/db')
         }
@@ -989,7 +989,7 @@ test('a storage error returns a bare 500 and does not run afterCommit', async (t
     }),
     { logger }
   )
-  const answer = await ask(app, 'POST /users', { content: ada })
+  const answer = await request(app, 'POST /users', { content: ada })
   t.equal(answer.statusCode, 500)
   t.notMatch(answer.payload, /SQLITE|var/)
   t.equal(lines.length, 1)
@@ -1008,11 +1008,11 @@ test('an internal error while a patch is applied returns 500', async (t) => {
     t,
     things(
       { name: Type.String() },
-      { storage: altered(() => ({ find: async (id) => ({ id, item: broken, version: '1' }) })) }
+      { storage: modified(() => ({ find: async (id) => ({ id, item: broken, version: '1' }) })) }
     ),
     { logger }
   )
-  const answer = await ask(app, `PATCH /things/${missingId}`, {
+  const answer = await request(app, `PATCH /things/${missingId}`, {
     content: [{ op: 'test', path: '/name', value: 'x' }],
     type: operations
   })
@@ -1042,33 +1042,33 @@ test('with put.create, PUT creates a missing item with the id of the URI', async
     )
   ])
   const at = `/things/${missingId}`
-  const put = await ask(app, `PUT ${at}`, { content: { name: 'a' } })
+  const put = await request(app, `PUT ${at}`, { content: { name: 'a' } })
   t.equal(put.statusCode, 201)
   t.equal(put.headers.location, at)
   t.match(put.json(), { id: missingId, name: 'a', role: 'reader', born: /^20/ })
-  const again = await ask(app, `PUT ${at}`, { content: { id: missingId, name: 'b' } })
+  const again = await request(app, `PUT ${at}`, { content: { id: missingId, name: 'b' } })
   t.equal(again.statusCode, 200)
   t.equal(again.json().born, put.json().born)
   t.strictSame(actions, ['create', 'replace'])
 
-  const contradiction = await ask(app, 'PUT /slugs/one', { content: { id: 'two', name: 'a' } })
+  const contradiction = await request(app, 'PUT /slugs/one', { content: { id: 'two', name: 'a' } })
   t.equal(contradiction.statusCode, 422)
   t.strictSame(pointers(contradiction), ['/id'])
-  t.equal((await ask(app, 'PUT /slugs/one', { content: { id: 'one', name: 'a' } })).statusCode, 201)
-  t.equal((await ask(app, 'PUT /slugs/two', { content: { name: 'a' } })).statusCode, 201)
-  t.equal((await ask(app, 'PUT /slugs/three', { content: '"text"' })).statusCode, 422)
+  t.equal((await request(app, 'PUT /slugs/one', { content: { id: 'one', name: 'a' } })).statusCode, 201)
+  t.equal((await request(app, 'PUT /slugs/two', { content: { name: 'a' } })).statusCode, 201)
+  t.equal((await request(app, 'PUT /slugs/three', { content: '"text"' })).statusCode, 422)
   t.equal(
-    (await ask(app, 'PUT /things/not-a-uuid', { content: { name: 'a' } })).statusCode,
+    (await request(app, 'PUT /things/not-a-uuid', { content: { name: 'a' } })).statusCode,
     404,
     'no item can have that id'
   )
-  t.equal((await ask(app, 'PUT /slugs/%2E%2E', { content: { name: 'a' } })).statusCode, 404)
+  t.equal((await request(app, 'PUT /slugs/%2E%2E', { content: { name: 'a' } })).statusCode, 404)
 })
 
 test('an item with additional properties cannot add links to HAL (draft-kelly-json-hal-11, section 4.1)', async (t) => {
   const Open = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }) }, { additionalProperties: true })
   const app = await build(t, define({ name: 'open', schema: Open, storage: memory() }))
-  const answer = await ask(app, 'POST /open', {
+  const answer = await request(app, 'POST /open', {
     content: { _links: { self: { href: 'https://elsewhere.example/' } } },
     fields: { accept: 'application/hal+json' }
   })
@@ -1107,7 +1107,7 @@ test('a writeOnly property that cannot be changed cannot be guessed by writing i
     })
   )
   const at = String(
-    (await ask(app, 'POST /vaults', { content: { title: 'a', pin: '1234', cards: [{ code: '1', name: 'x' }] } }))
+    (await request(app, 'POST /vaults', { content: { title: 'a', pin: '1234', cards: [{ code: '1', name: 'x' }] } }))
       .headers.location
   )
   const patches: Array<[content: object, type: string, pointers: string[]]> = [
@@ -1119,29 +1119,29 @@ test('a writeOnly property that cannot be changed cannot be guessed by writing i
     [[{ op: 'add', path: '/pin', value: '0000' }], 'application/json-patch+json', ['/pin']]
   ]
   for (const [content, type, pointers] of patches) {
-    const answer = await ask(app, `PATCH ${at}`, { content, type })
+    const answer = await request(app, `PATCH ${at}`, { content, type })
     t.equal(answer.statusCode, 422, JSON.stringify(content))
     t.strictSame(
       (answer.json() as Failed).errors.map(({ pointer }) => pointer),
       pointers
     )
   }
-  t.strictSame(pointers(await ask(app, `PATCH ${at}`, { content: { nope: { pin: '1' } } })), ['/nope'])
-  t.equal((await ask(app, `PATCH ${at}`, { content: 'x', type: merge })).statusCode, 400)
-  t.equal((await ask(app, `PATCH ${at}`, { content: '3', type: merge })).statusCode, 422)
-  t.equal((await ask(app, `PUT ${at}`, { content: '3', type: 'application/json' })).statusCode, 422)
-  t.strictSame(pointers(await ask(app, `PUT ${at}`, { content: { title: 'a', cards: 'x', nope: { pin: '1' } } })), [
+  t.strictSame(pointers(await request(app, `PATCH ${at}`, { content: { nope: { pin: '1' } } })), ['/nope'])
+  t.equal((await request(app, `PATCH ${at}`, { content: 'x', type: merge })).statusCode, 400)
+  t.equal((await request(app, `PATCH ${at}`, { content: '3', type: merge })).statusCode, 422)
+  t.equal((await request(app, `PUT ${at}`, { content: '3', type: 'application/json' })).statusCode, 422)
+  t.strictSame(pointers(await request(app, `PUT ${at}`, { content: { title: 'a', cards: 'x', nope: { pin: '1' } } })), [
     '/nope',
     '/cards'
   ])
   for (const pin of ['1234', '0000']) {
-    const answer = await ask(app, `PUT ${at}`, { content: { title: pin, pin, cards: [{ code: pin, name: 'x' }] } })
+    const answer = await request(app, `PUT ${at}`, { content: { title: pin, pin, cards: [{ code: pin, name: 'x' }] } })
     t.equal(answer.statusCode, 200, pin)
   }
-  t.equal((await ask(app, `PATCH ${at}`, { content: { title: 'b' } })).statusCode, 200)
+  t.equal((await request(app, `PATCH ${at}`, { content: { title: 'b' } })).statusCode, 200)
   t.equal(
     (
-      await ask(app, `PATCH ${at}`, {
+      await request(app, `PATCH ${at}`, {
         content: [{ op: 'replace', path: '/title', value: 'c' }],
         type: 'application/json-patch+json'
       })
@@ -1233,7 +1233,7 @@ test('a problem thrown by the app is not logged as a failure, but an error with 
         once = false
         throw thrown
       }
-      const { statusCode } = await ask(app, 'POST /things', { content: { name: 'a' } })
+      const { statusCode } = await request(app, 'POST /things', { content: { name: 'a' } })
       return [statusCode, ...lines.map(({ level, msg }) => `${level} ${msg}`)]
     }
     t.strictSame(await getLogLevels(problem('conflict')), [409], place)

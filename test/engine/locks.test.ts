@@ -11,7 +11,7 @@ import type { Definition } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
-import { ask } from '../app.ts'
+import { request } from '../app.ts'
 import { databases, noServers } from '../storage/databases.ts'
 import type { Database } from '../storage/databases.ts'
 import { startPostgres } from '../storage/servers.ts'
@@ -103,7 +103,7 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false as const, open
       const { app, calls, accounts, counts, total } = await openBank(t, database)
       const responses = await Promise.all(Array.from({ length: 200 }, (_, index) => {
         const [from, to] = getPair(index)
-        return ask(app, 'POST /accounts/transfer', { content: { from, to, amount: 1 + index % 3 } })
+        return request(app, 'POST /accounts/transfer', { content: { from, to, amount: 1 + index % 3 } })
       }))
       t.strictSame(new Set(responses.map(({ statusCode }) => statusCode)), new Set([204]))
       t.equal(counts.transfer, 200, 'no deadlock has repeated one')
@@ -122,7 +122,7 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false as const, open
       const { app, counts, total } = await openBank(t, database)
       const responses = await Promise.all(Array.from({ length: 60 }, (_, index) => {
         const [from, to] = getPair(index)
-        return ask(app, `POST /accounts/${from}/send`, { content: { to } })
+        return request(app, `POST /accounts/${from}/send`, { content: { to } })
       }))
       t.strictSame(new Set(responses.map(({ statusCode }) => statusCode)), new Set([200]))
       t.equal(await total(), accountIds.length * funds)
@@ -160,7 +160,7 @@ async function createContended (t: Closing, notes: Definition) {
   const app = Fastify({ logger: { level: 'warn', stream: { write: (line: string) => { lines.push(line) } } } })
   t.after(() => app.close())
   await app.register(collection, notes)
-  return { response: await ask(app, 'POST /notes', { content: { text: 'x' } }), lines }
+  return { response: await request(app, 'POST /notes', { content: { text: 'x' } }), lines }
 }
 
 test('sqlite: a file that stays locked is 503, with a short line in the log', async (t) => {

@@ -6,7 +6,7 @@ import { action } from '../../lib/features/action.ts'
 import collection, { define, ProblemError, registry } from '../../lib/index.ts'
 import type { Transaction } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ask } from '../app.ts'
+import { request } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 import type { Database } from '../storage/databases.ts'
 
@@ -90,7 +90,7 @@ for (const { name, skip, open: openDatabase } of [{ name: 'memory', skip: false 
           await calls.replace(id, { ...item, n: item.n + 1 }, { transaction })
         }
       }))
-      const responses = await Promise.all(Array.from({ length: parallel }, () => ask(app, 'POST /counters/sum')))
+      const responses = await Promise.all(Array.from({ length: parallel }, () => request(app, 'POST /counters/sum')))
       t.strictSame(new Set(responses.map(({ statusCode }) => statusCode)), new Set([204]))
       for await (const { item } of calls.list()) t.equal(item.n, replaced + parallel)
     })

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import collection, { define } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ada, altered, ask, build, created, gate, notes, users } from '../app.ts'
+import { ada, build, created, gate, modified, notes, request, users } from '../app.ts'
 import { controlClock } from '../clock.ts'
 import type { Clock } from '../clock.ts'
 import { action } from '../../lib/features/action.ts'
@@ -77,11 +77,11 @@ test('preconditions on an item follow the truth table for every method (RFC 9110
     for (const [what, fields, read, write] of rows) {
       const { at, tag } = await created(app, '/users', ada)
       const content = method === 'PUT' || method === 'PATCH' ? { ...ada, name: 'B' } : undefined
-      const answer = await ask(app, `${method} ${at}`, { content, fields: fields(tag) })
+      const answer = await request(app, `${method} ${at}`, { content, fields: fields(tag) })
       const expected = method === 'GET' || method === 'HEAD' ? read : write
       t.equal(answer.statusCode, expected === 0 ? done : expected, `${method}: ${what}`)
       if (answer.statusCode === 412) {
-        t.equal((await ask(app, `GET ${at}`)).headers.etag, tag, 'the item is unchanged')
+        t.equal((await request(app, `GET ${at}`)).headers.etag, tag, 'the item is unchanged')
         if (method !== 'HEAD') {
           t.match(answer.json(), {
             status: 412,
@@ -91,7 +91,7 @@ test('preconditions on an item follow the truth table for every method (RFC 9110
           })
         }
       }
-      await ask(app, `DELETE ${at}`)
+      await request(app, `DELETE ${at}`)
     }
   }
 })
@@ -99,8 +99,8 @@ test('preconditions on an item follow the truth table for every method (RFC 9110
 test('If-Match can have several header lines (RFC 9110, section 5.3)', async (t) => {
   const app = await build(t, users())
   const { at, tag } = await created(app, '/users', ada)
-  t.equal((await ask(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': [stale, tag] } })).statusCode, 200)
-  t.equal((await ask(app, `DELETE ${at}`, { fields: { 'if-match': [stale, '"other"'] } })).statusCode, 412)
+  t.equal((await request(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': [stale, tag] } })).statusCode, 200)
+  t.equal((await request(app, `DELETE ${at}`, { fields: { 'if-match': [stale, '"other"'] } })).statusCode, 412)
 })
 
 const minute = 60_000
@@ -118,9 +118,9 @@ test('dates in preconditions are compared to the second, if that is safe (RFC 91
   const clock = controlClock(t)
   const app = await build(t, users())
   const { at, modified } = await createLater(app, clock)
-  const read = async (since: number) => ask(app, `GET ${at}`, { fields: { 'if-modified-since': toDate(since) } })
+  const read = async (since: number) => request(app, `GET ${at}`, { fields: { 'if-modified-since': toDate(since) } })
   const write = async (since: number) => {
-    return (await ask(app, `PATCH ${at}`, { content: {}, fields: { 'if-unmodified-since': toDate(since) } })).statusCode
+    return (await request(app, `PATCH ${at}`, { content: {}, fields: { 'if-unmodified-since': toDate(since) } })).statusCode
   }
   const rows: ReadonlyArray<readonly [since: number, isSafeAtOnce: boolean, isSafeLater: boolean]> = [
     [-1000, false, false],
@@ -130,13 +130,13 @@ test('dates in preconditions are compared to the second, if that is safe (RFC 91
     [minute, true, true],
     [60 * minute, true, true]
   ]
-  t.notOk('last-modified' in (await ask(app, `GET ${at}`)).headers, 'a later change could have the same date')
+  t.notOk('last-modified' in (await request(app, `GET ${at}`)).headers, 'a later change could have the same date')
   for (const [since, isSafe] of rows) {
     t.equal((await read(modified + since)).statusCode, isSafe ? 304 : 200, `at once, GET: ${since}`)
     t.equal(await write(modified + since), isSafe ? 200 : 412, `at once, PATCH: ${since}`)
   }
   clock.advance(minute)
-  t.equal((await ask(app, `GET ${at}`)).headers['last-modified'], toDate(modified))
+  t.equal((await request(app, `GET ${at}`)).headers['last-modified'], toDate(modified))
   for (const [since, , isSafe] of rows) {
     const answer = await read(modified + since)
     t.equal(answer.statusCode, isSafe ? 304 : 200, `later, GET: ${since}`)
@@ -152,19 +152,19 @@ test('a change by a process whose clock is behind does not return 304 or get los
       const app = await build(t, users())
       const { at } = await createLater(app, clock)
       clock.advance(minute)
-      const first = await ask(app, `GET ${at}`)
+      const first = await request(app, `GET ${at}`)
       const since = String(first.headers['last-modified'])
       for (const name of ['B', 'C', 'D']) {
         clock.advance(-behind)
-        const before = String((await ask(app, `GET ${at}`)).json().updatedAt)
-        const answer = await ask(app, `PATCH ${at}`, { content: { name } })
+        const before = String((await request(app, `GET ${at}`)).json().updatedAt)
+        const answer = await request(app, `PATCH ${at}`, { content: { name } })
         t.ok(answer.json().updatedAt > before, `${answer.json().updatedAt} is later than ${before}`)
         clock.advance(behind)
         for (const later of [0, minute]) {
           clock.advance(later)
-          const read = await ask(app, `GET ${at}`, { fields: { 'if-modified-since': since } })
+          const read = await request(app, `GET ${at}`, { fields: { 'if-modified-since': since } })
           t.equal(read.statusCode, 200)
-          const write = await ask(app, `DELETE ${at}`, { fields: { 'if-unmodified-since': since } })
+          const write = await request(app, `DELETE ${at}`, { fields: { 'if-unmodified-since': since } })
           t.equal(write.statusCode, 412)
           clock.advance(-later)
         }
@@ -195,8 +195,8 @@ test('updatedAt is always later than before, for every way to change an item', a
     [`POST ${at}/turn`, undefined],
     [`DELETE ${at}`, undefined]
   ] as const) {
-    await ask(app, target, { content })
-    const { updatedAt } = (await ask(app, `GET ${at}?deleted=true`)).json()
+    await request(app, target, { content })
+    const { updatedAt } = (await request(app, `GET ${at}?deleted=true`)).json()
     t.ok(updatedAt > last, `${target}: ${updatedAt} is later than ${last}`)
     last = updatedAt
   }
@@ -204,7 +204,7 @@ test('updatedAt is always later than before, for every way to change an item', a
   const id = nowhere.slice(-36)
   const items = [{ id, text: 'a', updatedAt: end }]
   const late = await build(t, define({ name: 'late', schema: Dated, storage: memory({ items }) }))
-  t.match((await ask(late, `PATCH /late/${id}`, { content: { text: 'b' } })).json(), { text: 'b', updatedAt: end })
+  t.match((await request(late, `PATCH /late/${id}`, { content: { text: 'b' } })).json(), { text: 'b', updatedAt: end })
 })
 
 test('Last-Modified comes from the storage or else from the item, and is omitted without either', async (t) => {
@@ -214,12 +214,12 @@ test('Last-Modified comes from the storage or else from the item, and is omitted
     at: Type.Optional(Type.String({ format: 'date-time', readOnly: true })),
     made: Type.Optional(Type.String({ format: 'date-time' }))
   })
-  const modified = new Date(Math.floor(Date.now() / 1000) * 1000 + 10_000)
+  const modifiedAt = new Date(Math.floor(Date.now() / 1000) * 1000 + 10_000)
   const known = define({
     name: 'known',
     schema: Dated,
-    storage: altered((storage) => ({
-      find: async (id, context) => ({ ...(await storage.find(id, context))!, modified })
+    storage: modified((storage) => ({
+      find: async (id, context) => ({ ...(await storage.find(id, context))!, modified: modifiedAt })
     }))
   })
   const kept = define({ name: 'kept', schema: Dated, storage: memory(), timestamps: { updated: 'made' } })
@@ -227,7 +227,7 @@ test('Last-Modified comes from the storage or else from the item, and is omitted
   const lost = define({
     name: 'lost',
     schema: Dated,
-    storage: altered((storage) => ({
+    storage: modified((storage) => ({
       find: async (id, context) => {
         const { id: own, version } = (await storage.find(id, context))!
         return { id: own, version, item: { id: own } }
@@ -240,16 +240,16 @@ test('Last-Modified comes from the storage or else from the item, and is omitted
   const getLastModified = async (url: string, content: object = {}) => {
     const { at } = await created(app, url, content)
     clock.advance(2 * minute)
-    return (await ask(app, `GET ${at}`)).headers['last-modified']
+    return (await request(app, `GET ${at}`)).headers['last-modified']
   }
-  t.equal(await getLastModified('/known'), modified.toUTCString())
+  t.equal(await getLastModified('/known'), modifiedAt.toUTCString())
   t.ok(Date.parse(String(await getLastModified('/kept'))) >= Date.now() - 3 * minute)
   t.equal(await getLastModified('/lost'), undefined)
   t.equal(await getLastModified('/made'), undefined, 'the time of creation is not the time of the last change')
   t.equal(await getLastModified('/notes', { text: 'a' }), undefined)
   const { at } = await created(app, '/notes', { text: 'a' })
   t.equal(
-    (await ask(app, `GET ${at}`, { fields: { 'if-modified-since': future } })).statusCode,
+    (await request(app, `GET ${at}`, { fields: { 'if-modified-since': future } })).statusCode,
     200,
     'If-Modified-Since is ignored without Last-Modified'
   )
@@ -260,7 +260,7 @@ test('Last-Modified is never in the future (RFC 9110, section 8.8.2.1)', async (
   const app = await build(t, users())
   const { at } = await createLater(app, clock)
   clock.advance(-10 * minute)
-  const { statusCode, headers } = await ask(app, `GET ${at}`)
+  const { statusCode, headers } = await request(app, `GET ${at}`)
   t.equal(statusCode, 200)
   t.notOk('last-modified' in headers)
 })
@@ -271,7 +271,7 @@ test('a response from the cache of representations gets its Last-Modified as soo
   const { at, modified } = await createLater(app, clock)
   for (const expected of [undefined, undefined, undefined, toDate(modified), toDate(modified)]) {
     if (expected !== undefined) clock.advance(minute)
-    t.equal((await ask(app, `GET ${at}`)).headers['last-modified'], expected)
+    t.equal((await request(app, `GET ${at}`)).headers['last-modified'], expected)
   }
 })
 
@@ -279,9 +279,9 @@ test('304 has ETag, Last-Modified, Cache-Control and Vary, and no content (RFC 9
   const app = await build(t, users())
   const { at } = await created(app, '/users', ada)
   for (const url of [at, '/users?limit=1']) {
-    const full = await ask(app, `GET ${url}`)
+    const full = await request(app, `GET ${url}`)
     for (const method of ['GET', 'HEAD']) {
-      const answer = await ask(app, `${method} ${url}`, { fields: { 'if-none-match': String(full.headers.etag) } })
+      const answer = await request(app, `${method} ${url}`, { fields: { 'if-none-match': String(full.headers.etag) } })
       t.equal(answer.statusCode, 304)
       t.equal(answer.payload, '')
       const { 'content-type': type, 'content-length': length, date, connection, ...expected } = full.headers
@@ -297,7 +297,7 @@ test('412 takes precedence over malformed or invalid content (RFC 9110, section 
   for (const content of ['{', '', '{"name":""}', '[]', '{"a":1,"a":2}', Buffer.from([0xff])]) {
     for (const method of ['PUT', 'PATCH']) {
       t.equal(
-        (await ask(app, `${method} ${at}`, { content, fields: { 'if-match': stale } })).statusCode,
+        (await request(app, `${method} ${at}`, { content, fields: { 'if-match': stale } })).statusCode,
         412,
         `${method} ${content}`
       )
@@ -324,23 +324,23 @@ test('400 for the query, 401, 404, 405, 406 and 415 take precedence over 412 (RF
   const fields = { 'if-match': stale }
   for (const method of ['GET', 'HEAD', 'PATCH', 'PUT']) {
     t.equal(
-      (await ask(app, `${method} ${nowhere}`, { content: method.startsWith('P') ? ada : undefined, fields }))
+      (await request(app, `${method} ${nowhere}`, { content: method.startsWith('P') ? ada : undefined, fields }))
         .statusCode,
       404,
       method
     )
   }
-  t.equal((await ask(app, `POST ${at}`, { content: ada, fields })).statusCode, 405)
-  t.equal((await ask(app, `GET ${at}`, { fields: { ...fields, accept: 'image/png' } })).statusCode, 406)
-  t.equal((await ask(app, `PUT ${at}`, { content: ada, type: 'text/plain', fields })).statusCode, 415)
-  t.equal((await ask(app, `GET ${at}?x=1`, { fields })).statusCode, 400)
-  t.equal((await ask(app, `DELETE ${at}`, { fields })).statusCode, 401)
-  t.equal((await ask(app, `DELETE ${at}`, { fields: { ...fields, authorization: 'x' } })).statusCode, 412)
+  t.equal((await request(app, `POST ${at}`, { content: ada, fields })).statusCode, 405)
+  t.equal((await request(app, `GET ${at}`, { fields: { ...fields, accept: 'image/png' } })).statusCode, 406)
+  t.equal((await request(app, `PUT ${at}`, { content: ada, type: 'text/plain', fields })).statusCode, 415)
+  t.equal((await request(app, `GET ${at}?x=1`, { fields })).statusCode, 400)
+  t.equal((await request(app, `DELETE ${at}`, { fields })).statusCode, 401)
+  t.equal((await request(app, `DELETE ${at}`, { fields: { ...fields, authorization: 'x' } })).statusCode, 412)
 })
 
 test('POST to a list with If-Match or If-None-Match returns 400 before its content is read', async (t) => {
   const app = await build(t, users().with(bulk(), idempotency()))
-  const { etag } = (await ask(app, 'GET /users')).headers
+  const { etag } = (await request(app, 'GET /users')).headers
   for (const fields of [
     { 'if-match': String(etag) },
     { 'if-match': '*' },
@@ -349,17 +349,17 @@ test('POST to a list with If-Match or If-None-Match returns 400 before its conte
     { 'if-match': '"other"', 'idempotency-key': 'k' }
   ]) {
     for (const content of [ada, [ada], '{']) {
-      const refused = await ask(app, 'POST /users', { content, fields })
+      const refused = await request(app, 'POST /users', { content, fields })
       t.match([refused.statusCode, refused.json()], [400, { code: 'bad-request', detail: /without them/ }])
     }
   }
-  t.equal((await ask(app, 'GET /users')).headers.etag, etag, 'nothing was created')
+  t.equal((await request(app, 'GET /users')).headers.etag, etag, 'nothing was created')
   t.equal(
-    (await ask(app, 'POST /users', { content: ada, fields: { 'if-unmodified-since': past } })).statusCode,
+    (await request(app, 'POST /users', { content: ada, fields: { 'if-unmodified-since': past } })).statusCode,
     201,
     'a date is ignored, because a list has none'
   )
-  t.equal((await ask(app, 'GET /users', { fields: { 'if-match': stale } })).statusCode, 412, 'a read can have both')
+  t.equal((await request(app, 'GET /users', { fields: { 'if-match': stale } })).statusCode, 412, 'a read can have both')
 })
 
 test('PUT with If-None-Match: * creates, with If-Match replaces (RFC 9110, sections 13.1.1 and 13.1.2)', async (t) => {
@@ -376,20 +376,20 @@ test('PUT with If-None-Match: * creates, with If-Match replaces (RFC 9110, secti
     })
   )
   const at = nowhere.replace('users', 'notes')
-  t.equal((await ask(app, `PUT ${at}`, { content: { text: 'a' }, fields: { 'if-match': '*' } })).statusCode, 412)
-  t.equal((await ask(app, `PUT ${at}`, { content: { text: 'a' }, fields: { 'if-none-match': '*' } })).statusCode, 201)
-  t.equal((await ask(app, `PUT ${at}`, { content: { text: 'b' }, fields: { 'if-none-match': '*' } })).statusCode, 412)
-  t.equal((await ask(app, `GET ${at}`)).json().text, 'a')
+  t.equal((await request(app, `PUT ${at}`, { content: { text: 'a' }, fields: { 'if-match': '*' } })).statusCode, 412)
+  t.equal((await request(app, `PUT ${at}`, { content: { text: 'a' }, fields: { 'if-none-match': '*' } })).statusCode, 201)
+  t.equal((await request(app, `PUT ${at}`, { content: { text: 'b' }, fields: { 'if-none-match': '*' } })).statusCode, 412)
+  t.equal((await request(app, `GET ${at}`)).json().text, 'a')
   const outcomes = await Promise.all(
     Array.from({ length: 50 }, (_, index) =>
-      ask(app, `PUT ${at.replace(/0$/, '1')}`, { content: { text: String(index) }, fields: { 'if-none-match': '*' } })
+      request(app, `PUT ${at.replace(/0$/, '1')}`, { content: { text: String(index) }, fields: { 'if-none-match': '*' } })
     )
   )
   t.equal(outcomes.filter(({ statusCode }) => statusCode === 201).length, 1)
   t.equal(outcomes.filter(({ statusCode }) => statusCode === 412).length, 49)
   const unconditional = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
-      ask(app, `PUT ${at.replace(/0$/, '2')}`, { content: { text: String(index) } })
+      request(app, `PUT ${at.replace(/0$/, '2')}`, { content: { text: String(index) } })
     )
   )
   t.equal(unconditional.filter(({ statusCode }) => statusCode === 201).length, 1, 'one creates, the others replace')
@@ -404,21 +404,21 @@ test('with etag.required, an unconditional write of an item returns 428 (RFC 658
     for (const fields of [{}, { 'if-modified-since': future }, { 'if-unmodified-since': 'soon' }] as Array<
       Record<string, string>
     >) {
-      const answer = await ask(app, `${method} ${at}`, { content, fields })
+      const answer = await request(app, `${method} ${at}`, { content, fields })
       t.equal(answer.statusCode, 428, method)
       t.match(answer.json(), { code: 'precondition-required', detail: /If-Match/ })
       t.equal(answer.headers['cache-control'], 'no-store')
     }
-    t.equal((await ask(app, `${method} ${nowhere}`, { content })).statusCode, 404)
+    t.equal((await request(app, `${method} ${nowhere}`, { content })).statusCode, 404)
   }
   t.equal(
-    (await ask(app, `PATCH ${at}`, { content: '{', fields: {} })).statusCode,
+    (await request(app, `PATCH ${at}`, { content: '{', fields: {} })).statusCode,
     428,
     'checked before the content is processed'
   )
-  t.equal((await ask(app, `GET ${at}`)).statusCode, 200)
-  t.equal((await ask(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': tag } })).statusCode, 200)
-  t.equal((await ask(app, `DELETE ${at}`, { fields: { 'if-unmodified-since': future } })).statusCode, 204)
+  t.equal((await request(app, `GET ${at}`)).statusCode, 200)
+  t.equal((await request(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': tag } })).statusCode, 200)
+  t.equal((await request(app, `DELETE ${at}`, { fields: { 'if-unmodified-since': future } })).statusCode, 204)
 })
 
 test('with etag.required, a header that is ignored is no precondition (RFC 9110, section 13.1)', async (t) => {
@@ -442,23 +442,23 @@ test('with etag.required, a header that is ignored is no precondition (RFC 9110,
   for (const [url, fields] of ignored) {
     const content = url === note.at ? { text: 'b' } : { ...ada, name: 'B' }
     for (const method of url === nowhere ? ['PUT'] : ['PUT', 'PATCH', 'DELETE']) {
-      const answer = await ask(app, `${method} ${url}`, { content: method === 'DELETE' ? undefined : content, fields })
+      const answer = await request(app, `${method} ${url}`, { content: method === 'DELETE' ? undefined : content, fields })
       t.equal(answer.statusCode, 428, `${method} ${url} with ${JSON.stringify(fields)}`)
     }
   }
-  t.equal((await ask(app, `GET ${user.at}`)).headers.etag, user.tag)
-  t.equal((await ask(app, `GET ${note.at}`)).headers.etag, note.tag)
+  t.equal((await request(app, `GET ${user.at}`)).headers.etag, user.tag)
+  t.equal((await request(app, `GET ${note.at}`)).headers.etag, note.tag)
   const counted = { 'if-match': `unquoted, ${note.tag}` }
-  t.equal((await ask(app, `PATCH ${note.at}`, { content: { text: 'c' }, fields: counted })).statusCode, 200)
+  t.equal((await request(app, `PATCH ${note.at}`, { content: { text: 'c' }, fields: counted })).statusCode, 200)
   const create = { content: { text: 'd' }, fields: { 'if-none-match': '*' } }
-  t.equal((await ask(app, `PUT ${nowhere.replace('users', 'notes')}`, create)).statusCode, 201)
+  t.equal((await request(app, `PUT ${nowhere.replace('users', 'notes')}`, create)).statusCode, 201)
 })
 
 test('etag.acceptWeak accepts the current tag with a W/ prefix, and no other tag', async (t) => {
   const app = await build(t, users({ etag: { acceptWeak: true } }))
   const { at, tag } = await created(app, '/users', ada)
-  t.equal((await ask(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': `W/${stale}` } })).statusCode, 412)
-  t.equal((await ask(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': `W/${tag}` } })).statusCode, 200)
+  t.equal((await request(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': `W/${stale}` } })).statusCode, 412)
+  t.equal((await request(app, `PATCH ${at}`, { content: {}, fields: { 'if-match': `W/${tag}` } })).statusCode, 200)
 })
 
 async function race (
@@ -469,7 +469,7 @@ async function race (
 ): Promise<number[]> {
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, index) =>
-      ask(app, `${method} ${at}`, { content: method === 'DELETE' ? undefined : { ...ada, name: `N${index}` }, fields })
+      request(app, `${method} ${at}`, { content: method === 'DELETE' ? undefined : { ...ada, name: `N${index}` }, fields })
     )
   )
   return answers.map(({ statusCode }) => statusCode)
@@ -488,7 +488,7 @@ test('of 50 parallel writes with one tag exactly one succeeds (RFC 9110, section
   })
   const slow = users({
     name: 'slow',
-    storage: altered((storage) => ({
+    storage: modified((storage) => ({
       find: async (id, context) => {
         await wait(Math.random() * 5)
         return storage.find(id, context)
@@ -505,19 +505,19 @@ test('of 50 parallel writes with one tag exactly one succeeds (RFC 9110, section
         statuses.every((status) => status < 300 || status === 412 || (method === 'DELETE' && status === 404)),
         `${method}: ${[...new Set(statuses)]}`
       )
-      await ask(app, `DELETE ${at}`)
+      await request(app, `DELETE ${at}`)
     }
     const { at, tag } = await created(app, `/${name}`, ada)
     const mixed = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
-        ask(app, `${['PUT', 'PATCH', 'DELETE'][index % 3]} ${at}`, {
+        request(app, `${['PUT', 'PATCH', 'DELETE'][index % 3]} ${at}`, {
           content: index % 3 === 2 ? undefined : ada,
           fields: { 'if-match': tag }
         })
       )
     )
     t.equal(mixed.filter(({ statusCode }) => statusCode < 300).length, 1, `mixed at ${name}`)
-    await ask(app, `DELETE ${at}`)
+    await request(app, `DELETE ${at}`)
   }
 })
 
@@ -542,11 +542,11 @@ test('200 parallel unconditional merge patches of different properties lose no c
     const { at } = await created(app, '/notes', { text: 'a' })
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, index) =>
-        ask(app, `PATCH ${at}`, { content: { marks: { [`m${index}`]: index } } })
+        request(app, `PATCH ${at}`, { content: { marks: { [`m${index}`]: index } } })
       )
     )
     t.strictSame([...new Set(answers.map(({ statusCode }) => statusCode))], [200], `with ${name}`)
-    t.equal(Object.keys((await ask(app, `GET ${at}`)).json().marks).length, 200, `with ${name}`)
+    t.equal(Object.keys((await request(app, `GET ${at}`)).json().marks).length, 200, `with ${name}`)
   }
 })
 
@@ -555,7 +555,7 @@ test('an unconditional write that repeatedly loses against other writes returns 
   const app = await build(
     t,
     notes({
-      storage: altered(() => ({
+      storage: modified(() => ({
         replace: async () => {
           attempts++
           return { refused: 'stale' }
@@ -564,7 +564,7 @@ test('an unconditional write that repeatedly loses against other writes returns 
     })
   )
   const { at } = await created(app, '/notes', { text: 'a' })
-  const patch = () => ask(app, `PATCH ${at}`, { content: { text: 'b' } })
+  const patch = () => request(app, `PATCH ${at}`, { content: { text: 'b' } })
   const answer = await patch()
   t.equal(answer.statusCode, 409)
   t.match(answer.json(), { code: 'concurrent-update' })
@@ -579,13 +579,13 @@ test('a unique value that already exists when the write is retried returns 409',
   const app = await build(
     t,
     notes({
-      storage: altered(() => ({
+      storage: modified(() => ({
         replace: async () => (++attempts === 1 ? { refused: 'stale' } : { refused: 'not-unique', properties: ['text'] })
       }))
     })
   )
   const { at } = await created(app, '/notes', { text: 'a' })
-  t.match((await ask(app, `PATCH ${at}`, { content: { text: 'b' } })).json(), { status: 409, code: 'not-unique' })
+  t.match((await request(app, `PATCH ${at}`, { content: { text: 'b' } })).json(), { status: 409, code: 'not-unique' })
   t.equal(attempts, 2)
 })
 
@@ -603,7 +603,7 @@ test('a slow writer delays other writers of the item by at most one second', asy
           return item
         }
       },
-      storage: altered((storage) => ({
+      storage: modified((storage) => ({
         replace: async (id, item, expected, context) =>
           (item as { text: string }).text === 'slow'
             ? { refused: 'stale' }
@@ -612,10 +612,10 @@ test('a slow writer delays other writers of the item by at most one second', asy
     })
   )
   const { at } = await created(app, '/notes', { text: 'a' })
-  const slow = ask(app, `PATCH ${at}`, { content: { text: 'slow' } })
+  const slow = request(app, `PATCH ${at}`, { content: { text: 'slow' } })
   await waiting.opened
   // Without a timeout in the queue, this would wait for the slow write, which waits for this test.
-  t.equal((await ask(app, `PATCH ${at}`, { content: { text: 'quick' } })).statusCode, 200)
+  t.equal((await request(app, `PATCH ${at}`, { content: { text: 'quick' } })).statusCode, 200)
   stuck.open()
   t.equal((await slow).statusCode, 409)
 })
@@ -625,14 +625,14 @@ test('a write to an item that is deleted meanwhile returns 404', async (t) => {
   const app = await build(
     t,
     notes({
-      storage: altered((storage) => ({
+      storage: modified((storage) => ({
         find: async (id, context) => (++finds > 1 ? undefined : storage.find(id, context)),
         replace: async () => ({ refused: 'not-found' })
       }))
     })
   )
   const { at } = await created(app, '/notes', { text: 'a' })
-  t.equal((await ask(app, `PATCH ${at}`, { content: { text: 'b' } })).statusCode, 404)
+  t.equal((await request(app, `PATCH ${at}`, { content: { text: 'b' } })).statusCode, 404)
 })
 
 test('formats of one version have different tags, and writes accept any (RFC 9110, section 8.8.3.3)', async (t) => {
@@ -641,7 +641,7 @@ test('formats of one version have different tags, and writes accept any (RFC 911
   const types = ['application/json', 'application/hal+json', 'application/xml']
   for (const url of [at, '/users']) {
     const tags = await Promise.all(
-      types.map(async (accept) => String((await ask(app, `GET ${url}`, { fields: { accept } })).headers.etag))
+      types.map(async (accept) => String((await request(app, `GET ${url}`, { fields: { accept } })).headers.etag))
     )
     t.equal(new Set(tags).size, 3)
     t.ok(
@@ -649,15 +649,15 @@ test('formats of one version have different tags, and writes accept any (RFC 911
       'strong tags'
     )
     t.equal(
-      (await ask(app, `GET ${url}`, { fields: { accept: types[0]!, 'if-none-match': tags[1]! } })).statusCode,
+      (await request(app, `GET ${url}`, { fields: { accept: types[0]!, 'if-none-match': tags[1]! } })).statusCode,
       200,
       'the tag of another representation does not match'
     )
   }
   for (const accept of types) {
-    const tag = String((await ask(app, `GET ${at}`, { fields: { accept } })).headers.etag)
+    const tag = String((await request(app, `GET ${at}`, { fields: { accept } })).headers.etag)
     t.equal(
-      (await ask(app, `PATCH ${at}`, { content: { name: accept }, fields: { 'if-match': tag } })).statusCode,
+      (await request(app, `PATCH ${at}`, { content: { name: accept }, fields: { 'if-match': tag } })).statusCode,
       200,
       accept
     )
@@ -671,7 +671,7 @@ test('the ETag of a list changes with its items and its page links (RFC 9110, se
       const {
         headers: { etag },
         payload
-      } = await ask(app, 'GET /notes?limit=2', { fields: { accept } })
+      } = await request(app, 'GET /notes?limit=2', { fields: { accept } })
       return { etag, payload }
     }
     const seen = [await get()]
@@ -679,11 +679,11 @@ test('the ETag of a list changes with its items and its page links (RFC 9110, se
     seen.push(await get())
     const second = await created(app, '/notes', { text: 'b' })
     seen.push(await get())
-    await ask(app, `PATCH ${first.at}`, { content: { text: 'c' } })
+    await request(app, `PATCH ${first.at}`, { content: { text: 'c' } })
     seen.push(await get())
     const third = await created(app, '/notes', { text: 'd' })
     seen.push(await get())
-    await ask(app, `DELETE ${second.at}`)
+    await request(app, `DELETE ${second.at}`)
     seen.push(await get())
     for (const [index, one] of seen.entries()) {
       for (const other of seen.slice(index + 1)) {
@@ -691,7 +691,7 @@ test('the ETag of a list changes with its items and its page links (RFC 9110, se
       }
     }
     t.equal((await get()).etag, seen.at(-1)?.etag, 'the tag stays the same until the item changes')
-    for (const { at } of [first, third]) await ask(app, `DELETE ${at}`)
+    for (const { at } of [first, third]) await request(app, `DELETE ${at}`)
   }
 })
 
@@ -733,7 +733,7 @@ test('all responses have Cache-Control and Vary (RFC 9111, section 5.2; RFC 9110
     [`DELETE ${at}`, 204, 'no-store']
   ]
   for (const [target, status, control, fields = {}, content] of rows) {
-    const answer = await ask(app, target, { content, fields })
+    const answer = await request(app, target, { content, fields })
     t.equal(answer.statusCode, status, target)
     t.equal(answer.headers['cache-control'], control, `${status} of ${target}`)
     t.equal(
@@ -758,7 +758,7 @@ test('requests with credentials get no-store unless a policy is set (RFC 9111, s
   const { at } = await created(app, '/users', ada)
   const note = await created(app, '/notes', { text: 'a' })
   const control = async (target: string, fields: Record<string, string> = {}) =>
-    (await ask(app, target, { fields })).headers['cache-control']
+    (await request(app, target, { fields })).headers['cache-control']
   for (const fields of [{ authorization: 'Bearer x' }, { cookie: 'a=b' }] as Array<Record<string, string>>) {
     t.equal(await control(`GET ${at}`, fields), 'no-store')
     t.equal(await control('GET /users', fields), 'no-store')
@@ -787,8 +787,8 @@ test('Vary keeps the values that the app has set (RFC 9110, section 12.5.5)', as
       reply.header('vary', given)
     })
     await app.register(collection, notes())
-    t.equal((await ask(app, 'GET /notes')).headers.vary, expected === '*' ? '*' : `${expected}, Prefer`)
-    t.equal((await ask(app, 'GET /notes/x')).headers.vary, expected)
+    t.equal((await request(app, 'GET /notes')).headers.vary, expected === '*' ? '*' : `${expected}, Prefer`)
+    t.equal((await request(app, 'GET /notes/x')).headers.vary, expected)
   }
 })
 
@@ -805,7 +805,7 @@ test('formats are negotiated by q-values, and 406 lists them (RFC 9110, sections
     ['text/html, application/xml;q=0.9, */*;q=0.8', 'application/xml']
   ] as const) {
     for (const url of [at, '/users']) {
-      t.equal((await ask(app, `GET ${url}`, { fields: { accept } })).headers['content-type'], type, accept)
+      t.equal((await request(app, `GET ${url}`, { fields: { accept } })).headers['content-type'], type, accept)
     }
   }
   for (const accept of [
@@ -814,18 +814,18 @@ test('formats are negotiated by q-values, and 406 lists them (RFC 9110, sections
     '*/*;q=0'
   ]) {
     for (const target of [`GET ${at}`, 'GET /users', 'POST /users', `PUT ${at}`, `PATCH ${at}`]) {
-      const answer = await ask(app, target, { content: target.startsWith('G') ? undefined : {}, fields: { accept } })
+      const answer = await request(app, target, { content: target.startsWith('G') ? undefined : {}, fields: { accept } })
       t.equal(answer.statusCode, 406, target)
       t.equal(answer.headers['content-type'], 'application/problem+json')
       t.strictSame(answer.json().available, ['application/json', 'application/hal+json', 'application/xml'])
     }
   }
-  t.equal((await ask(app, `DELETE ${at}`, { fields: { accept: 'image/png' } })).statusCode, 204)
+  t.equal((await request(app, `DELETE ${at}`, { fields: { accept: 'image/png' } })).statusCode, 204)
 })
 
 test('XML can be sent and received', async (t) => {
   const app = await build(t, users())
-  const posted = await ask(app, 'POST /users', {
+  const posted = await request(app, 'POST /users', {
     content: '<item><email>ada@example.com</email><name>A &amp; B</name><age>36</age></item>',
     type: 'application/xml',
     fields: { accept: 'application/xml' }
@@ -833,16 +833,16 @@ test('XML can be sent and received', async (t) => {
   t.equal(posted.statusCode, 201)
   t.match(posted.payload, '<name>A &amp; B</name>')
   const at = String(posted.headers.location)
-  t.match((await ask(app, `GET ${at}`)).json(), { name: 'A & B', age: 36 })
-  const put = await ask(app, `PUT ${at}`, { content: posted.payload, type: 'application/xml' })
+  t.match((await request(app, `GET ${at}`)).json(), { name: 'A & B', age: 36 })
+  const put = await request(app, `PUT ${at}`, { content: posted.payload, type: 'application/xml' })
   t.equal(put.statusCode, 200, 'the item of a GET can be sent with PUT')
   t.match(
-    (await ask(app, 'GET /users', { fields: { accept: 'application/xml' } })).payload,
+    (await request(app, 'GET /users', { fields: { accept: 'application/xml' } })).payload,
     /^<\?xml.*\n<items><item>.*<\/item><\/items>$/
   )
   t.equal(
     (
-      await ask(app, 'POST /users', {
+      await request(app, 'POST /users', {
         content: '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><item>&e;</item>',
         type: 'application/xml'
       })

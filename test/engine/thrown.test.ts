@@ -4,7 +4,7 @@ import { test } from 'tap'
 import collection, { define, registry } from '../../lib/index.ts'
 import { action } from '../../lib/features/action.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
-import { ask, created } from '../app.ts'
+import { created, request } from '../app.ts'
 import { waitForRest, watchedDatabases } from './interrupted.ts'
 import { thrownValues } from './thrown-values.ts'
 
@@ -62,7 +62,7 @@ for (const { name, skip, open } of watchedDatabases) {
       await app.register(collection, definition)
     }
     const { at } = await created(app, '/notes', { text: 'first' })
-    const count = async () => (await ask(app, 'GET /others')).json().length
+    const count = async () => (await request(app, 'GET /others')).json().length
     const before = await count()
     const requests = {
       beforeWrite: 'POST /notes',
@@ -76,14 +76,14 @@ for (const { name, skip, open } of watchedDatabases) {
         const fields = { 'idempotency-key': `"${description} ${place}"` }
         const content = place === 'run' || place === 'another collection' ? {} : { text: 'second' }
         const type = target.startsWith('PATCH') ? 'application/merge-patch+json' : 'application/json'
-        const answer = await ask(app, target, { content, type, fields })
+        const answer = await request(app, target, { content, type, fields })
         if (answer.statusCode < 400) t.fail(`${description} in ${place}: ${answer.statusCode}`)
       }
       t.strictSame(await waitForRest(watched), [], description)
     }
     thrown.in = ''
-    t.strictSame((await ask(app, 'GET /notes')).json().map(({ text }: { text: string }) => text), ['first'])
+    t.strictSame((await request(app, 'GET /notes')).json().map(({ text }: { text: string }) => text), ['first'])
     t.equal(await count(), before)
-    t.equal((await ask(app, `POST ${at}/touch`, { content: {} })).statusCode, 200)
+    t.equal((await request(app, `POST ${at}/touch`, { content: {} })).statusCode, 200)
   })
 }

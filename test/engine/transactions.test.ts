@@ -13,7 +13,7 @@ import { softDelete } from '../../lib/features/soft-delete.ts'
 import { version } from '../../lib/features/version/version.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
-import { ask, logged } from '../app.ts'
+import { logged, request } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 import type { Database } from '../storage/databases.ts'
 
@@ -164,13 +164,13 @@ for (const { name, skip, open } of storages) {
         await adapter?.createTable(definition)
         await app.register(collection, definition)
       }
-      const texts = async () => (await ask(app, 'GET /events')).json().map((event: { text: string }) => event.text).sort()
-      const post = (content: unknown, fields = {}) => ask(app, 'POST /audited', { content, fields })
+      const texts = async () => (await request(app, 'GET /events')).json().map((event: { text: string }) => event.text).sort()
+      const post = (content: unknown, fields = {}) => request(app, 'POST /audited', { content, fields })
       const posted = await post({ text: 'a' })
       t.equal(posted.statusCode, 201)
       t.equal((await post([{ text: 'b' }, { text: 'c' }])).statusCode, 201)
       t.equal((await post({ text: 'd' }, { 'idempotency-key': '"d"' })).statusCode, 201)
-      t.equal((await ask(app, `DELETE ${posted.headers.location}`)).statusCode, 204)
+      t.equal((await request(app, `DELETE ${posted.headers.location}`)).statusCode, 204)
       const done = ['create a', 'create b', 'create c', 'create d', 'remove a']
       t.strictSame(await texts(), done)
 
@@ -180,41 +180,41 @@ for (const { name, skip, open } of storages) {
       t.match(JSON.stringify(lines), /Pass \{ transaction \} to the call/)
       await t.rejects(app.collection(audited).create({ text: 'outside' }), TransactionError)
       t.strictSame(await texts(), done, 'nothing of a write that was undone')
-      t.equal((await ask(app, 'GET /audited')).json().length, 3)
+      t.equal((await request(app, 'GET /audited')).json().length, 3)
     })
 
     await t.test('hooks write to other collections in the transaction of the write', async (t) => {
       const { app, products, committed, texts, stock } = await openShop(t, database)
       const { id: product } = await app.collection(products).create({ name: 'pen', stock: 5 })
       committed.length = 0
-      const created = await ask(app, 'POST /orders', { content: { product, quantity: 2 } })
+      const created = await request(app, 'POST /orders', { content: { product, quantity: 2 } })
       t.equal(created.statusCode, 201)
       t.equal(await stock(product), 3)
       t.strictSame(await texts(), ['create 2'])
       t.strictSame(committed, ['product update', 'order create'])
 
       committed.length = 0
-      const tooMany = await ask(app, 'POST /orders', { content: { product, quantity: 4 } })
+      const tooMany = await request(app, 'POST /orders', { content: { product, quantity: 4 } })
       t.equal(tooMany.statusCode, 409, 'the problem of the inner call is not about what was sent')
       t.match([tooMany.json().code, tooMany.json().errors], ['conflict', undefined])
-      const failed = await ask(app, 'POST /orders', { content: { product, quantity: 1, note: 'fail' } })
+      const failed = await request(app, 'POST /orders', { content: { product, quantity: 1, note: 'fail' } })
       t.equal(failed.statusCode, 500)
       t.notMatch(failed.payload, /on purpose/)
       t.equal(await stock(product), 3, 'everything is undone')
       t.strictSame(await texts(), ['create 2'])
-      t.equal((await ask(app, 'GET /orders')).json().length, 1)
+      t.equal((await request(app, 'GET /orders')).json().length, 1)
       t.strictSame(committed, [], 'nothing was committed')
 
       const at = String(created.headers.location)
-      const patched = await ask(app, `PATCH ${at}`, { content: { status: 'paid' } })
+      const patched = await request(app, `PATCH ${at}`, { content: { status: 'paid' } })
       t.equal(patched.statusCode, 200)
-      const vetoed = await ask(app, `DELETE ${at}`)
+      const vetoed = await request(app, `DELETE ${at}`)
       t.equal(vetoed.statusCode, 409)
       t.match(vetoed.json(), { code: 'conflict', detail: 'The order is paid.' })
-      await ask(app, `PATCH ${at}`, { content: { note: 'fail' } })
-      t.notOk('note' in (await ask(app, `GET ${at}`)).json())
-      await ask(app, `PUT ${at}`, { content: { product, quantity: 3 } })
-      t.equal((await ask(app, `DELETE ${at}`)).statusCode, 204)
+      await request(app, `PATCH ${at}`, { content: { note: 'fail' } })
+      t.notOk('note' in (await request(app, `GET ${at}`)).json())
+      await request(app, `PUT ${at}`, { content: { product, quantity: 3 } })
+      t.equal((await request(app, `DELETE ${at}`)).statusCode, 204)
       t.strictSame(await texts(), ['create 2', 'remove 3', 'replace 3', 'update 2'])
     })
 
@@ -223,7 +223,7 @@ for (const { name, skip, open } of storages) {
       const { id: product } = await app.collection(products).create({ name: 'pen', stock: 20 })
       await Promise.all(Array.from({ length: 12 }, async (_, index) => {
         if (index % 2 === 0) await app.collection(orders).create({ product: String(product), quantity: 1 })
-        else t.equal((await ask(app, 'POST /orders', { content: { product, quantity: 1 } })).statusCode, 201)
+        else t.equal((await request(app, 'POST /orders', { content: { product, quantity: 1 } })).statusCode, 201)
       }))
       t.equal(await stock(product), 8)
       t.equal((await texts()).length, 12)
@@ -266,7 +266,7 @@ for (const { name, skip, open } of storages) {
         t.ok(refused instanceof ProblemError)
         await Promise.all(['y', 'z'].map((name) => goods.create({ name, stock: 1 }, { transaction })))
       })
-      t.equal((await ask(app, 'GET /products')).json().length, 4)
+      t.equal((await request(app, 'GET /products')).json().length, 4)
     })
 
     await t.test('parallel transfers keep the sum', async (t) => {
@@ -303,13 +303,13 @@ for (const { name, skip, open } of storages) {
       })
       const { id: product } = await app.collection(products).create({ name: 'pen', stock: 5 })
       const content = { product: String(product), quantity: 2 }
-      t.equal((await ask(app, 'POST /orders', { content })).statusCode, 201)
+      t.equal((await request(app, 'POST /orders', { content })).statusCode, 201)
       t.strictSame(await texts(), ['by SQL'])
-      const failed = await ask(app, 'POST /orders', { content: { ...content, note: 'again' } })
+      const failed = await request(app, 'POST /orders', { content: { ...content, note: 'again' } })
       t.equal(failed.statusCode, 500, 'an error of its own statement is not one of the item')
       t.strictSame(await texts(), ['by SQL'])
       await t.rejects(app.collection(orders).create({ ...content, note: 'again' }), /unique|duplicate/i)
-      t.equal((await ask(app, 'GET /orders')).json().length, 1)
+      t.equal((await request(app, 'GET /orders')).json().length, 1)
     })
 
     if (name === 'sqlite') return
@@ -335,7 +335,7 @@ for (const { name, skip, open } of storages) {
       const { id: a } = await goods.create({ name: 'a', stock: 0 })
       const { id: b } = await goods.create({ name: 'b', stock: 0 })
       const responses = await Promise.all([`${a},${b}`, `${b},${a}`].map((product) => {
-        return ask(app, 'POST /orders', { content: { product, quantity: 1 } })
+        return request(app, 'POST /orders', { content: { product, quantity: 1 } })
       }))
       t.strictSame(responses.map(({ statusCode }) => statusCode), [201, 201])
       t.ok(runs > 2)
@@ -376,7 +376,7 @@ test('beforeWrite can change the item, which is validated again', async (t) => {
     }
   })
   const app = await serve(t, orders)
-  const post = (product: string) => ask(app, 'POST /orders', { content: { product, quantity: 1 } })
+  const post = (product: string) => request(app, 'POST /orders', { content: { product, quantity: 1 } })
   t.equal((await post('changed')).json().note, 'by the hook')
   const invalid = await post('invalid')
   t.equal(invalid.statusCode, 422)
@@ -384,7 +384,7 @@ test('beforeWrite can change the item, which is validated again', async (t) => {
   t.equal((await post('id')).statusCode, 500)
   t.equal((await post('none')).statusCode, 500)
   t.equal((await post('nothing')).statusCode, 201)
-  t.equal((await ask(app, 'GET /orders')).json().length, 2)
+  t.equal((await request(app, 'GET /orders')).json().length, 2)
 })
 
 test('the hooks run with bulk, Idempotency-Key, soft delete, scopes and older versions', async (t) => {
@@ -427,30 +427,30 @@ test('the hooks run with bulk, Idempotency-Key, soft delete, scopes and older ve
     renamed: { body: 'text' }
   })
   const app = await serve(t, notes, old)
-  t.equal((await ask(app, 'POST /notes', { content: [{ text: 'a' }, { text: 'upper' }] })).statusCode, 201)
+  t.equal((await request(app, 'POST /notes', { content: [{ text: 'a' }, { text: 'upper' }] })).statusCode, 201)
   t.strictSame(calls.splice(0), ['before create a', 'after create a', 'before create upper', 'after create UPPER'])
-  t.equal((await ask(app, 'POST /notes', { content: [{ text: 'a' }, { text: 'veto' }] })).statusCode, 409)
-  t.equal((await ask(app, 'POST /notes', { content: [{ text: 'a' }, { text: 'broken' }] })).statusCode, 422)
-  t.equal((await ask(app, 'POST /notes', { content: { text: 'moved' } })).statusCode, 422)
-  t.equal((await ask(app, 'GET /notes')).json().length, 2)
+  t.equal((await request(app, 'POST /notes', { content: [{ text: 'a' }, { text: 'veto' }] })).statusCode, 409)
+  t.equal((await request(app, 'POST /notes', { content: [{ text: 'a' }, { text: 'broken' }] })).statusCode, 422)
+  t.equal((await request(app, 'POST /notes', { content: { text: 'moved' } })).statusCode, 422)
+  t.equal((await request(app, 'GET /notes')).json().length, 2)
 
   calls.length = 0
   const fields = { 'idempotency-key': '"k"' }
   for (const replayed of [undefined, 'true']) {
-    const answer = await ask(app, 'POST /notes', { content: { text: 'once' }, fields })
+    const answer = await request(app, 'POST /notes', { content: { text: 'once' }, fields })
     t.equal(answer.headers['idempotent-replayed'], replayed)
   }
   t.strictSame(calls.splice(0), ['before create once', 'after create once'])
 
-  const posted = await ask(app, 'POST /old-notes', { content: { body: 'upper' } })
+  const posted = await request(app, 'POST /old-notes', { content: { body: 'upper' } })
   t.equal(posted.statusCode, 201)
   t.equal(posted.json().body, 'UPPER')
   const at = String(posted.headers.location)
-  t.equal((await ask(app, `PATCH ${at}`, { content: { body: 'plain' } })).json().body, 'plain')
-  t.equal((await ask(app, `PATCH ${at}`, { content: { body: 'veto' } })).statusCode, 409)
-  t.equal((await ask(app, `PATCH ${at}`, { content: { body: 'broken' } })).statusCode, 422)
+  t.equal((await request(app, `PATCH ${at}`, { content: { body: 'plain' } })).json().body, 'plain')
+  t.equal((await request(app, `PATCH ${at}`, { content: { body: 'veto' } })).statusCode, 409)
+  t.equal((await request(app, `PATCH ${at}`, { content: { body: 'broken' } })).statusCode, 422)
   calls.length = 0
-  t.equal((await ask(app, `DELETE ${at}`)).statusCode, 204)
+  t.equal((await request(app, `DELETE ${at}`)).statusCode, 204)
   t.strictSame(calls, ['before remove plain', 'after remove plain'])
 })
 
@@ -476,10 +476,10 @@ test('a write that lost a race calls its hooks again, and only what was written 
   })
   const app = await serve(t, events, orders)
   const { id } = await app.collection(orders).create({ product: 'pen', quantity: 1 })
-  const patched = await ask(app, `PATCH /orders/${id}`, { content: { quantity: 2 } })
+  const patched = await request(app, `PATCH /orders/${id}`, { content: { quantity: 2 } })
   t.match(patched.json(), { quantity: 2, note: 'another write came first' })
   t.strictSame(
-    (await ask(app, 'GET /events?sort=text')).json().map(({ text }: { text: string }) => text),
+    (await request(app, 'GET /events?sort=text')).json().map(({ text }: { text: string }) => text),
     ['1 another write came first', '1 undefined', '2 another write came first']
   )
 })
@@ -525,7 +525,7 @@ test('a transaction that cannot be used as intended is an error that says so', a
     await t.rejects(app.collection(plain).create({ text }, { transaction }), /does not share transactions/)
     await t.rejects(calls.create({ text }), /Pass \{ transaction \}/, 'would wait for itself')
     await t.rejects(calls.transaction(async () => {}), /Pass \{ transaction \}/)
-    t.equal((await ask(app, 'GET /events')).statusCode, 500, 'so would a request')
+    t.equal((await request(app, 'GET /events')).statusCode, 500, 'so would a request')
     await transaction.collection(events).transaction(async (same) => { t.equal(same, transaction) })
     await app.collection(elsewhere).create({ text })
   })
@@ -551,7 +551,7 @@ test('a transaction that cannot be used as intended is an error that says so', a
     },
     hooks: { afterWrite () {} }
   }), { code: 'FST_COLLECTION_UNSUPPORTED' })
-  t.strictSame((await ask(app, 'GET /events')).json(), [])
+  t.strictSame((await request(app, 'GET /events')).json(), [])
 })
 
 test('a call is refused that would wait for a transaction around the one in which it runs', async (t) => {
@@ -572,7 +572,7 @@ test('a call is refused that would wait for a transaction around the one in whic
     hooks: {
       async afterWrite () {
         await t.rejects(app.collection(inner).transaction(async () => {}), TransactionError)
-        t.equal((await ask(app, 'GET /inner')).statusCode, 500, 'a request')
+        t.equal((await request(app, 'GET /inner')).statusCode, 500, 'a request')
         await app.collection(inner).create({ text })
       }
     }
@@ -584,8 +584,8 @@ test('a call is refused that would wait for a transaction around the one in whic
     name: 'TransactionError',
     message: /A call of the collection inner runs in a transaction of outer/
   })
-  for (const { name } of [outer, between, inner]) t.strictSame((await ask(app, `GET /${name}`)).json(), [], name)
-  t.equal((await ask(app, 'POST /inner', { content: { text } })).statusCode, 201, 'the database can be used')
+  for (const { name } of [outer, between, inner]) t.strictSame((await request(app, `GET /${name}`)).json(), [], name)
+  t.equal((await request(app, 'POST /inner', { content: { text } })).statusCode, 201, 'the database can be used')
 })
 
 interface BetterStatement extends Pick<StatementSync, 'all' | 'iterate' | 'run'> {
@@ -683,9 +683,9 @@ test('a call that has failed in part undoes the whole transaction, even if its e
     await calls.create({ ...order, note: 'once' }, { transaction })
     await calls.create({ ...order, note: 'once' }, { transaction }).catch(() => {})
   }), { code: 'not-unique' })
-  t.strictSame((await ask(app, 'GET /events')).json(), [])
-  t.strictSame((await ask(app, 'GET /orders')).json(), [])
+  t.strictSame((await request(app, 'GET /events')).json(), [])
+  t.strictSame((await request(app, 'GET /orders')).json(), [])
   await calls.transaction((transaction) => calls.create(order, { transaction }))
-  t.equal((await ask(app, 'GET /events')).json().length, 1)
+  t.equal((await request(app, 'GET /events')).json().length, 1)
   t.equal(lines.length, 1, 'the hook afterCommit ran once, after the commit')
 })

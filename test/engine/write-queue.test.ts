@@ -11,7 +11,7 @@ import type { Definition, HookOptions } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
-import { ask } from '../app.ts'
+import { request } from '../app.ts'
 import { databases, mysqlPool, noMysql, noServers } from '../storage/databases.ts'
 import { startPostgres } from '../storage/servers.ts'
 
@@ -93,7 +93,7 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false as const, open
       await adapter?.createTable(definition)
       calls.beforeValidation = calls.beforeWrite = 0
       const { id } = await app.collection(definition).create({})
-      const responses = await times(100, (index) => ask(app, `PATCH /${definition.name}/${id}`, {
+      const responses = await times(100, (index) => request(app, `PATCH /${definition.name}/${id}`, {
         content: { marks: { [`key ${index}`]: index } }
       }))
       t.strictSame(new Set(responses.map(({ statusCode }) => statusCode)), new Set([200]))
@@ -126,7 +126,7 @@ test('postgres: 100 custom actions on one item use one connection', { skip: noSe
   await storage.createTable(counters)
   const app = await serve(t, counters)
   const { id } = await app.collection(counters).create({})
-  const responses = await times(100, () => ask(app, `POST /counters/${id}/increment`))
+  const responses = await times(100, () => request(app, `POST /counters/${id}/increment`))
   t.strictSame(new Set(responses.map(({ statusCode }) => statusCode)), new Set([200]))
   t.equal((await app.collection(counters).read(id)).item.n, 100)
   t.equal(busiest, 1)
@@ -148,7 +148,7 @@ test('mysql: 100 custom actions on one item use one connection', { skip: noMysql
   await storage.createTable(counters)
   const app = await serve(t, counters)
   const { id } = await app.collection(counters).create({})
-  const responses = await times(100, () => ask(app, `POST /counters/${id}/increment`))
+  const responses = await times(100, () => request(app, `POST /counters/${id}/increment`))
   t.strictSame(new Set(responses.map(({ statusCode }) => statusCode)), new Set([200]))
   t.equal((await app.collection(counters).read(id)).item.n, 100)
   t.equal(busiest, 1, 'open transactions')
@@ -172,9 +172,9 @@ test('a safe action does not wait for writes', async (t) => {
   }).with(action('look', { safe: true, output: Type.Object({ n: Type.Integer() }), run: ({ item }) => ({ output: { n: item.n } }) }))
   const app = await serve(t, counters)
   const { id } = await app.collection(counters).create({})
-  const patched = ask(app, `PATCH /counters/${id}`, { content: { n: 1 } })
+  const patched = request(app, `PATCH /counters/${id}`, { content: { n: 1 } })
   await started.opened
-  t.strictSame((await ask(app, `POST /counters/${id}/look`)).json(), { n: 0 })
+  t.strictSame((await request(app, `POST /counters/${id}/look`)).json(), { n: 0 })
   release.open()
   t.equal((await patched).statusCode, 200)
 })
@@ -201,14 +201,14 @@ test('a write whose hook never ends makes way when its request is aborted', asyn
   const controller = new AbortController()
   const hanging = app.collection(counters).update(id, { n: 1 }, { signal: controller.signal }).catch(() => {})
   await started.opened
-  const waiting = ask(app, `PATCH /counters/${id}`, { content: { n: 2 } })
+  const waiting = request(app, `PATCH /counters/${id}`, { content: { n: 2 } })
   await setImmediate()
   controller.abort()
   t.equal((await waiting).statusCode, 200)
-  t.equal((await ask(app, `PATCH /counters/${id}`, { content: { n: 3 } })).statusCode, 200)
+  t.equal((await request(app, `PATCH /counters/${id}`, { content: { n: 3 } })).statusCode, 200)
   release.open()
   await hanging
-  t.equal((await ask(app, `PATCH /counters/${id}`, { content: { marks: { a: 1 } } })).statusCode, 200, 'it is free')
+  t.equal((await request(app, `PATCH /counters/${id}`, { content: { marks: { a: 1 } } })).statusCode, 200, 'it is free')
 })
 
 test('a write that was aborted before its turn, and whose hook never ends, holds up no other', async (t) => {
@@ -308,7 +308,7 @@ test('hooks that write to the item of another write do not wait for each other',
   })
   const app: FastifyInstance = await serve(t, counters)
   for (let count = 0; count < 2; count++) ids.push(String((await app.collection(counters).create({})).id))
-  const responses = await times(2, (index) => ask(app, `PATCH /counters/${ids[index]}`, { content: { n: 1 } }))
+  const responses = await times(2, (index) => request(app, `PATCH /counters/${ids[index]}`, { content: { n: 1 } }))
   t.strictSame(responses.map(({ statusCode }) => statusCode), [200, 200])
   for (const [index, id] of ids.entries()) {
     const { item } = await app.collection(counters).read(id)
@@ -344,7 +344,7 @@ test('nested writes to one item are queued as well', async (t) => {
   const app: FastifyInstance = await serve(t, totals, orders)
   const total = (await app.collection(totals).create({})).id
   const ids = await times(50, async () => (await app.collection(orders).create({})).id)
-  const responses = await Promise.all(ids.map((id) => ask(app, `PATCH /orders/${id}`, { content: { n: 1 } })))
+  const responses = await Promise.all(ids.map((id) => request(app, `PATCH /orders/${id}`, { content: { n: 1 } })))
   t.strictSame(new Set(responses.map(({ statusCode }) => statusCode)), new Set([200]))
   t.equal(Object.keys((await app.collection(totals).read(total)).item.marks).length, 50)
   t.equal(calls, 50)
@@ -369,6 +369,6 @@ test('a hook that waits for a later write in an unknown way ends', async (t) => 
   })
   const app = await serve(t, counters)
   const { id } = await app.collection(counters).create({})
-  const responses = await times(2, (index) => ask(app, `PATCH /counters/${id}`, { content: { n: index + 1 } }))
+  const responses = await times(2, (index) => request(app, `PATCH /counters/${id}`, { content: { n: index + 1 } }))
   t.strictSame(responses.map(({ statusCode }) => statusCode), [200, 200])
 })

@@ -4,7 +4,7 @@ import { memory } from '../../lib/storage/memory.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { json } from '../../lib/index.ts'
 import { xml } from '../../lib/formats/xml.ts'
-import { altered, ask, build } from '../app.ts'
+import { build, modified, request } from '../app.ts'
 import { define } from '../define.ts'
 
 const User = Type.Object({
@@ -31,7 +31,7 @@ test('POST of an array creates all items in order', async (t) => {
       }
     }).with(bulk())
   )
-  const answer = await ask(app, 'POST /users', { content: people(3) })
+  const answer = await request(app, 'POST /users', { content: people(3) })
   t.equal(answer.statusCode, 201)
   t.equal(answer.headers['content-type'], 'application/json')
   t.notOk('location' in answer.headers)
@@ -44,13 +44,13 @@ test('POST of an array creates all items in order', async (t) => {
     changes,
     people(3).map(({ email }) => ['create', email])
   )
-  t.strictSame((await ask(app, 'GET /users')).json(), created)
+  t.strictSame((await request(app, 'GET /users')).json(), created)
   t.equal(
-    (await ask(app, 'POST /users', { content: { email: 'one@example.com' } })).statusCode,
+    (await request(app, 'POST /users', { content: { email: 'one@example.com' } })).statusCode,
     201,
     'a single item is created as without the feature'
   )
-  const minimal = await ask(app, 'POST /users', {
+  const minimal = await request(app, 'POST /users', {
     content: [{ email: 'm@example.com' }],
     fields: { prefer: 'return=minimal' }
   })
@@ -58,7 +58,7 @@ test('POST of an array creates all items in order', async (t) => {
     [minimal.statusCode, minimal.payload, minimal.headers['preference-applied']],
     [201, '', 'return=minimal']
   )
-  const whole = await ask(app, 'POST /users', {
+  const whole = await request(app, 'POST /users', {
     content: [{ email: 'w@example.com' }],
     fields: { prefer: 'return=representation', accept: 'application/hal+json' }
   })
@@ -68,7 +68,7 @@ test('POST of an array creates all items in order', async (t) => {
 
 test('one invalid item rejects the whole array, and every error has the index of its item', async (t) => {
   const app = await build(t, define({ ...definition, storage: memory() }).with(bulk({ maximum: 4 })))
-  const invalid = await ask(app, 'POST /users', {
+  const invalid = await request(app, 'POST /users', {
     content: [{ email: 'a@example.com' }, { email: 'no' }, 3, { email: 'b@example.com', age: 'x' }]
   })
   t.equal(invalid.statusCode, 422)
@@ -76,7 +76,7 @@ test('one invalid item rejects the whole array, and every error has the index of
     invalid.json().errors.map(({ pointer }: { pointer: string }) => pointer),
     ['/1/email', '/2', '/3/age']
   )
-  const duplicate = await ask(app, 'POST /users', {
+  const duplicate = await request(app, 'POST /users', {
     content: [{ email: 'a@example.com' }, { email: 'b@example.com' }, { email: 'a@example.com' }]
   })
   t.equal(duplicate.statusCode, 409)
@@ -86,11 +86,11 @@ test('one invalid item rejects the whole array, and every error has the index of
     errors: [{ pointer: '/2/email', message: 'must be unique' }]
   })
   for (const content of [[], people(5)]) {
-    t.strictSame((await ask(app, 'POST /users', { content })).json().errors, [
+    t.strictSame((await request(app, 'POST /users', { content })).json().errors, [
       { pointer: '', message: 'must have from 1 to 4 items' }
     ])
   }
-  t.strictSame((await ask(app, 'GET /users')).json(), [])
+  t.strictSame((await request(app, 'GET /users')).json(), [])
 })
 
 test('an error thrown by a hook rejects the whole array with its own status and message', async (t) => {
@@ -107,12 +107,12 @@ test('an error thrown by a hook rejects the whole array with its own status and 
       }
     }).with(bulk())
   )
-  t.match((await ask(app, 'POST /users', { content: people(3) })).json(), { status: 403, detail: 'not you' })
-  t.strictSame((await ask(app, 'GET /users')).json(), [])
+  t.match((await request(app, 'POST /users', { content: people(3) })).json(), { status: 403, detail: 'not you' })
+  t.strictSame((await request(app, 'GET /users')).json(), [])
 })
 
 test('a conflict of one item rejects the whole array', async (t) => {
-  const storage = altered(() => ({
+  const storage = modified(() => ({
     transaction: async (work) =>
       work({
         ...memory()({ name: 'users', schema: User, unique: [], id: { property: 'id', generate: 'uuid' } }),
@@ -120,7 +120,7 @@ test('a conflict of one item rejects the whole array', async (t) => {
       })
   }))
   const app = await build(t, define({ ...definition, storage }).with(bulk()))
-  t.match((await ask(app, 'POST /users', { content: people(2) })).json(), {
+  t.match((await request(app, 'POST /users', { content: people(2) })).json(), {
     status: 409,
     code: 'conflict',
     detail: /^Item 0: /,
@@ -130,8 +130,8 @@ test('a conflict of one item rejects the whole array', async (t) => {
 
 test('without bulk() an array is invalid, and bulk() requires a storage with transactions', async (t) => {
   const app = await build(t, define({ ...definition, storage: memory() }))
-  t.equal((await ask(app, 'POST /users', { content: people(2) })).statusCode, 422)
-  const storage = altered(({ supports }) => ({ supports: { ...supports, transactions: false } }))
+  t.equal((await request(app, 'POST /users', { content: people(2) })).statusCode, 422)
+  const storage = modified(({ supports }) => ({ supports: { ...supports, transactions: false } }))
   t.throws(() => define({ ...definition, storage }).with(bulk()), { code: 'FST_COLLECTION_UNSUPPORTED' })
 })
 
@@ -143,7 +143,7 @@ test('POST accepts several items in XML as well, with references within the sche
   })
   const definition = { name: 'users', schema, storage: memory(), formats: [json, xml] } as const
   const app = await build(t, define(definition).with(bulk({ maximum: 2 })))
-  const post = (content: string) => ask(app, 'POST /users', { content, type: 'application/xml' })
+  const post = (content: string) => request(app, 'POST /users', { content, type: 'application/xml' })
   const item = '<item><age>36</age><older>37</older></item>'
   const answer = await post(`<items>${item}${item}</items>`)
   t.equal(answer.statusCode, 201, answer.payload)
@@ -157,7 +157,7 @@ test('POST accepts several items in XML as well, with references within the sche
   }
   const single = await build(t, define({ ...definition, storage: memory() }))
   t.match(
-    (await ask(single, 'POST /users', { content: `<items>${item}</items>`, type: 'application/xml' })).json(),
+    (await request(single, 'POST /users', { content: `<items>${item}</items>`, type: 'application/xml' })).json(),
     { status: 422, errors: [{ pointer: '', message: 'must be object' }] }
   )
 })

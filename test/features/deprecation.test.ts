@@ -5,7 +5,7 @@ import { test } from 'tap'
 import collection from '../../lib/index.ts'
 import { deprecation } from '../../lib/features/deprecation.ts'
 import type { DeprecationOptions } from '../../lib/features/deprecation.ts'
-import { ada, ask, build, created, users } from '../app.ts'
+import { ada, build, created, request, users } from '../app.ts'
 
 const deprecated = { since: '2026-01-01', sunset: new Date('2027-01-01T00:00:00.900Z'), link: '/docs/v2' }
 const links = '</docs/v2>; rel="deprecation", </docs/v2>; rel="sunset"'
@@ -25,7 +25,7 @@ test('every response of a deprecated collection has the deprecation headers (RFC
     { service: { description: '/openapi.json' } }
   )
   const { at, tag } = await created(app, '/users', ada)
-  const answers: Array<[string, number, Parameters<typeof ask>[2]]> = [
+  const answers: Array<[string, number, Parameters<typeof request>[2]]> = [
     ['GET /users', 200, {}],
     ['HEAD /users', 200, {}],
     ['POST /users', 201, { content: { ...ada, email: 'b@example.com' } }],
@@ -41,15 +41,15 @@ test('every response of a deprecated collection has the deprecation headers (RFC
     ['OPTIONS /users', 204, {}],
     ['DELETE /users', 405, {}]
   ]
-  for (const [request, status, parts] of answers) {
-    const { statusCode, headers } = await ask(app, request, parts)
-    t.equal(statusCode, status, request)
-    t.equal(headers.deprecation, '@1767225600', request)
-    t.equal(headers.sunset, 'Fri, 01 Jan 2027 00:00:00 GMT', request)
-    t.ok(String(headers.link).endsWith(links), `${request}: ${String(headers.link)}`)
+  for (const [target, status, parts] of answers) {
+    const { statusCode, headers } = await request(app, target, parts)
+    t.equal(statusCode, status, target)
+    t.equal(headers.deprecation, '@1767225600', target)
+    t.equal(headers.sunset, 'Fri, 01 Jan 2027 00:00:00 GMT', target)
+    t.ok(String(headers.link).endsWith(links), `${target}: ${String(headers.link)}`)
   }
   t.equal(
-    (await ask(app, `GET ${at}`)).headers.link,
+    (await request(app, `GET ${at}`)).headers.link,
     `</users>; rel="collection", </openapi.json>; rel="service-desc", ${links}`,
     'joined with the other links'
   )
@@ -80,8 +80,8 @@ test('Link headers of the app are kept, and the deprecation links are added once
       prefix: '/again'
     })
   })
-  t.equal((await ask(app, 'OPTIONS /users')).headers.link, `</a>; rel="a", </b>; rel="b", ${links}`)
-  const failed = await ask(app, 'GET /again/users')
+  t.equal((await request(app, 'OPTIONS /users')).headers.link, `</a>; rel="a", </b>; rel="b", ${links}`)
+  const failed = await request(app, 'GET /again/users')
   t.equal(failed.statusCode, 500)
   t.equal(failed.headers.link, `</a>; rel="a", </b>; rel="b", ${links}`)
 })
@@ -89,7 +89,7 @@ test('Link headers of the app are kept, and the deprecation links are added once
 test('each option can be left out, and other collections send no deprecation headers', async (t) => {
   const getHeaders = async (options?: DeprecationOptions) => {
     const definition = options === undefined ? users() : users().with(deprecation(options))
-    const { deprecation: since, sunset, link } = (await ask(await build(t, definition), 'GET /users')).headers
+    const { deprecation: since, sunset, link } = (await request(await build(t, definition), 'GET /users')).headers
     return { deprecation: since, sunset, link }
   }
   t.strictSame(await getHeaders(), { deprecation: undefined, sunset: undefined, link: undefined })
@@ -111,7 +111,7 @@ test('compressed responses keep their ETags and have the deprecation headers', a
   t.after(() => app.close())
   await app.register(compress, { threshold: 0 })
   await app.register(collection, users().with(deprecation(deprecated)))
-  const { headers } = await ask(app, 'GET /users', { fields: { 'accept-encoding': 'gzip' } })
+  const { headers } = await request(app, 'GET /users', { fields: { 'accept-encoding': 'gzip' } })
   t.match(headers, { 'content-encoding': 'gzip', etag: /gzip/, deprecation: '@1767225600' })
 })
 

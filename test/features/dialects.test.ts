@@ -16,7 +16,7 @@ import { hal } from '../../lib/formats/hal.ts'
 import type { Definition, Page, Query, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import * as features from '../../lib/features/index.ts'
-import { altered, ask } from '../app.ts'
+import { modified, request } from '../app.ts'
 import { listen } from '../wire.ts'
 
 // The published clients, without a browser, against a listening app; and the parameters of their dialects.
@@ -68,7 +68,7 @@ function posts (
     id: { generate: 'storage' },
     unique: ['title'],
     list: { search: ['title'] },
-    storage: storage === undefined ? memory({ items }) : altered(storage)
+    storage: storage === undefined ? memory({ items }) : modified(storage)
   }).with(...createDialects(profiles))
 }
 
@@ -470,7 +470,7 @@ async function record (t: Test, profiles: readonly ProfileName[]) {
   await app.register(collection, posts(profiles, () => ({ list })))
   return async (text: string) => {
     queries.length = 0
-    const response = await ask(app, `GET /posts?${new URLSearchParams(text)}`)
+    const response = await request(app, `GET /posts?${new URLSearchParams(text)}`)
     return { response, queries: [...queries] }
   }
 }
@@ -722,21 +722,21 @@ test('an invalid dialect parameter returns 400 and is named', async (t) => {
 
 test('native query parameters and preferences work beside a dialect', async (t) => {
   const app = await build(t, profileNames)
-  const plain = await ask(app, 'GET /posts')
+  const plain = await request(app, 'GET /posts')
   t.equal(plain.json().length, 20)
   t.match(plain.headers, { 'x-total-count': String(count), link: /rel="next"/ })
   t.notOk('content-range' in plain.headers, 'a response without the dialect has no Content-Range')
-  const own = await ask(app, 'GET /posts?limit=2&sort=-title&status=draft&views.gte=2&fields=title&count=false')
+  const own = await request(app, 'GET /posts?limit=2&sort=-title&status=draft&views.gte=2&fields=title&count=false')
   t.strictSame(Object.keys(own.json()[0]), ['title'])
   t.notOk('x-total-count' in own.headers)
-  t.match((await ask(app, 'GET /posts/4?embed="author"')).json(), { status: 400, parameter: 'embed' })
-  t.match((await ask(app, 'GET /posts?embed=["author"]')).json(), { status: 400, parameter: 'embed' })
-  t.match((await ask(app, 'GET /posts?_embed=author')).json(), { status: 400, parameter: '_embed' })
-  t.match((await ask(app, 'GET /posts?limit=1&limit=2')).json(), { status: 400, parameter: 'limit' })
-  t.equal((await ask(app, 'DELETE /posts/1', { fields: { prefer: 'return=minimal' } })).statusCode, 204)
-  const shown = await ask(app, 'DELETE /posts/2', { fields: { prefer: 'return=representation' } })
+  t.match((await request(app, 'GET /posts/4?embed="author"')).json(), { status: 400, parameter: 'embed' })
+  t.match((await request(app, 'GET /posts?embed=["author"]')).json(), { status: 400, parameter: 'embed' })
+  t.match((await request(app, 'GET /posts?_embed=author')).json(), { status: 400, parameter: '_embed' })
+  t.match((await request(app, 'GET /posts?limit=1&limit=2')).json(), { status: 400, parameter: 'limit' })
+  t.equal((await request(app, 'DELETE /posts/1', { fields: { prefer: 'return=minimal' } })).statusCode, 204)
+  const shown = await request(app, 'DELETE /posts/2', { fields: { prefer: 'return=representation' } })
   t.match([shown.statusCode, shown.headers['preference-applied'], shown.json().id], [200, 'return=representation', 2])
-  const removed = await ask(app, 'DELETE /posts/3')
+  const removed = await request(app, 'DELETE /posts/3')
   t.match([removed.statusCode, removed.json().id], [200, 3])
   t.notOk('preference-applied' in removed.headers)
 })
@@ -800,21 +800,21 @@ test('related items are embedded as the client requests', async (t) => {
       message: /^_?embed must be .*: writer, editor\.$/
     })
   }
-  t.match((await ask(app, 'GET /posts?embed=[')).json(), { status: 400, parameter: 'embed' })
-  t.match((await ask(app, 'GET /posts/2?_start=0')).json(), { status: 400, parameter: '_start' })
+  t.match((await request(app, 'GET /posts?embed=[')).json(), { status: 400, parameter: 'embed' })
+  t.match((await request(app, 'GET /posts/2?_start=0')).json(), { status: 400, parameter: '_start' })
 })
 
 test('a react-admin list requested by range has Content-Range, also on 304 (RFC 9110, section 14.4)', async (t) => {
   const app = await build(t, ['react-admin'])
   const target = `/posts?range=${encodeURIComponent('[30,39]')}`
-  const list = await ask(app, `GET ${target}`)
+  const list = await request(app, `GET ${target}`)
   t.match(list.headers, { 'content-range': 'posts 30-32/33', 'x-total-count': '33' })
-  t.equal((await ask(app, `HEAD ${target}`)).headers['content-range'], 'posts 30-32/33')
-  const unmodified = await ask(app, `GET ${target}`, { fields: { 'if-none-match': String(list.headers.etag) } })
+  t.equal((await request(app, `HEAD ${target}`)).headers['content-range'], 'posts 30-32/33')
+  const unmodified = await request(app, `GET ${target}`, { fields: { 'if-none-match': String(list.headers.etag) } })
   t.match([unmodified.statusCode, unmodified.headers['content-range']], [304, 'posts 30-32/33'])
-  t.equal((await ask(app, `GET ${target}&count=false`)).headers['content-range'], undefined)
-  t.equal((await ask(app, 'GET /posts?range=[90,99]')).headers['content-range'], 'posts */33')
-  t.notOk('x-total-count' in (await ask(app, 'GET /posts')).headers)
+  t.equal((await request(app, `GET ${target}&count=false`)).headers['content-range'], undefined)
+  t.equal((await request(app, 'GET /posts?range=[90,99]')).headers['content-range'], 'posts */33')
+  t.notOk('x-total-count' in (await request(app, 'GET /posts')).headers)
 })
 
 test('numbered pages follow the cursors of the storage up to a limit, and return no cursor', async (t) => {
@@ -844,7 +844,7 @@ test('numbered pages follow the cursors of the storage up to a limit, and return
   const app = Fastify()
   t.after(() => app.close())
   await app.register(collection, definition)
-  const answer = await ask(app, 'GET /posts?_start=2500&_end=2503&_sort=views&_order=desc')
+  const answer = await request(app, 'GET /posts?_start=2500&_end=2503&_sort=views&_order=desc')
   const sorted = [...items].sort((one, other) => other.views - one.views || one.id - other.id)
   t.strictSame(
     answer.json().map(({ id }: { id: number }) => id),
@@ -862,12 +862,12 @@ test('numbered pages follow the cursors of the storage up to a limit, and return
   t.strictSame(queries[0]!.properties, ['views', 'id'])
   t.notOk('link' in answer.headers)
   queries.length = 0
-  t.strictSame((await ask(app, 'GET /posts?_start=9000&_end=9010')).json(), [])
+  t.strictSame((await request(app, 'GET /posts?_start=9000&_end=9010')).json(), [])
   t.equal(queries.length, 4, 'the walk ends with the list')
-  const beyond = await ask(app, 'GET /posts?_start=20000&_end=20010')
+  const beyond = await request(app, 'GET /posts?_start=20000&_end=20010')
   t.match(beyond.json(), { status: 400, parameter: '_start', detail: /follow the cursor/ })
-  const cursor = /cursor=([\w-]+)/.exec(String((await ask(app, 'GET /posts')).headers.link))![1]
-  t.match((await ask(app, `GET /posts?_start=10&cursor=${cursor}`)).json(), { status: 400, parameter: 'cursor' })
+  const cursor = /cursor=([\w-]+)/.exec(String((await request(app, 'GET /posts')).headers.link))![1]
+  t.match((await request(app, `GET /posts?_start=10&cursor=${cursor}`)).json(), { status: 400, parameter: 'cursor' })
 })
 
 test('an empty list has empty pages', async (t) => {
@@ -877,23 +877,23 @@ test('an empty list has empty pages', async (t) => {
     collection,
     posts(['json-server'], () => ({}))
   )
-  const answer = await ask(app, 'GET /posts?_start=10&_end=20')
+  const answer = await request(app, 'GET /posts?_start=10&_end=20')
   t.match([answer.statusCode, answer.payload, answer.headers['x-total-count']], [200, '[]', '0'])
 })
 
 test('QUERY returns counts too, and Content-Location only for an equal GET (RFC 10008, section 2.4)', async (t) => {
   const app = await build(t, profileNames)
-  const plain = await ask(app, 'QUERY /posts', { content: { filter: { views: 3 } } })
+  const plain = await request(app, 'QUERY /posts', { content: { filter: { views: 3 } } })
   t.match(
     [plain.statusCode, plain.headers['x-total-count']],
     [200, String(seed.filter(({ views }) => views === 3).length)]
   )
   t.ok('content-location' in plain.headers)
-  const numbered = await ask(app, 'QUERY /posts?_start=1&_end=2', { content: {} })
+  const numbered = await request(app, 'QUERY /posts?_start=1&_end=2', { content: {} })
   t.equal(numbered.json().length, 1)
   t.notOk('content-location' in numbered.headers)
   const ids = Array.from({ length: 101 }, (_, index) => `id=${index + 1}`).join('&')
-  const many = await ask(app, `QUERY /posts?${ids}`, { content: {} })
+  const many = await request(app, `QUERY /posts?${ids}`, { content: {} })
   t.equal(many.json().length, count)
   t.notOk('content-location' in many.headers)
 })
@@ -943,7 +943,7 @@ test('a problem has the properties that the client reads, beside those of RFC 94
   for (const [error, common, ofReactAdmin] of answers) {
     thrown.push(error)
     for (const name of profileNames) {
-      const answer = (await ask(app, `POST /${name}`, { content: { title: 'x' } })).json()
+      const answer = (await request(app, `POST /${name}`, { content: { title: 'x' } })).json()
       t.match(answer, name === 'refine' ? common : { ...common, ...ofReactAdmin }, name)
     }
   }
@@ -952,27 +952,27 @@ test('a problem has the properties that the client reads, beside those of RFC 94
 test('PUT merges the content under react-admin, and replaces the item without a dialect', async (t) => {
   const app = await build(t, ['react-admin'])
   await app.register(collection, { ...pages([]), prefix: '/plain' })
-  const before = (await ask(app, 'GET /posts/1')).json()
-  const merged = await ask(app, 'PUT /posts/1', { content: { views: 5, place: { city: 'Oslo' } } })
+  const before = (await request(app, 'GET /posts/1')).json()
+  const merged = await request(app, 'PUT /posts/1', { content: { views: 5, place: { city: 'Oslo' } } })
   const { updatedAt, ...rest } = merged.json()
   t.not(updatedAt, before.updatedAt)
   t.strictSame({ ...rest, updatedAt: before.updatedAt }, { ...before, views: 5, place: { city: 'Oslo' } })
-  t.match((await ask(app, 'PUT /posts/9', { content: { subtitle: null } })).json(), {
+  t.match((await request(app, 'PUT /posts/9', { content: { subtitle: null } })).json(), {
     title: 'Post 09',
     subtitle: null
   })
-  t.notOk('x-total-count' in (await ask(app, 'GET /plain/pages')).headers)
-  t.match((await ask(app, `PUT /plain/pages/${uuid(0)}`, { content: { views: 5 } })).json(), {
+  t.notOk('x-total-count' in (await request(app, 'GET /plain/pages')).headers)
+  t.match((await request(app, `PUT /plain/pages/${uuid(0)}`, { content: { views: 5 } })).json(), {
     status: 422,
     errors: [{ pointer: '/title', message: 'is required' }]
   })
-  t.equal((await ask(app, `DELETE /plain/pages/${uuid(0)}`)).statusCode, 204)
+  t.equal((await request(app, `DELETE /plain/pages/${uuid(0)}`)).statusCode, 204)
 })
 
 test('dialects that the definition does not support fail at boot', async (t) => {
   const right = { name: 'posts', schema: Post, id: { generate: 'storage' }, storage: memory() }
   const loose = (options: object): Definition => (define as (options: object) => Definition)({ ...right, ...options })
-  const lacking = (feature: string) => altered((storage) => ({ supports: { ...storage.supports, [feature]: false } }))
+  const lacking = (feature: string) => modified((storage) => ({ supports: { ...storage.supports, [feature]: false } }))
   const Slug = Type.Object({ slug: Type.String(), ...properties })
   const { refine } = features
   t.throws(() => loose({ schema: Slug, id: { property: 'slug', generate: 'client' } }).with(refine()), {

@@ -3,7 +3,7 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import { memory } from '../../lib/storage/memory.ts'
 import { expand } from '../../lib/features/expand.ts'
-import { altered, ask, build } from '../app.ts'
+import { build, modified, request } from '../app.ts'
 import { controlClock } from '../clock.ts'
 import { define } from '../define.ts'
 
@@ -24,7 +24,7 @@ const updatedAt = '2026-01-01T00:00:00.000Z'
 
 async function open (t: Test) {
   const filters: unknown[] = []
-  const storage = altered(({ list, insert }) => {
+  const storage = modified(({ list, insert }) => {
     for (const [id, name] of [
       [1, 'Ann'],
       [2, 'Bob']
@@ -65,7 +65,7 @@ const ann = { id: 1, name: 'Ann', updatedAt }
 
 test('expand embeds related items without hidden properties, with one query per relation', async (t) => {
   const { app, filters } = await open(t)
-  const items = (await ask(app, 'GET /articles?expand=author,editor')).json()
+  const items = (await request(app, 'GET /articles?expand=author,editor')).json()
   t.strictSame(
     items.map(({ author }: { author: unknown }) => author),
     [ann, ann, null, null]
@@ -78,17 +78,17 @@ test('expand embeds related items without hidden properties, with one query per 
     { property: 'id', is: 'in', value: [1, 9] },
     { property: 'id', is: 'in', value: [2] }
   ])
-  t.strictSame((await ask(app, 'GET /articles/3?expand=author')).json().author, null)
+  t.strictSame((await request(app, 'GET /articles/3?expand=author')).json().author, null)
   t.equal(filters.length, 2, 'without references, no list is read')
-  t.strictSame((await ask(app, 'GET /articles/1?expand=author&fields=title')).json(), { title: 'A', author: ann })
-  t.strictSame((await ask(app, 'GET /articles?expand=author&fields=title&limit=1')).json(), [
+  t.strictSame((await request(app, 'GET /articles/1?expand=author&fields=title')).json(), { title: 'A', author: ann })
+  t.strictSame((await request(app, 'GET /articles?expand=author&fields=title&limit=1')).json(), [
     { title: 'A', author: ann }
   ])
   t.strictSame(
-    (await ask(app, 'GET /articles/1?expand=author', { fields: { accept: 'application/hal+json' } })).json().author,
+    (await request(app, 'GET /articles/1?expand=author', { fields: { accept: 'application/hal+json' } })).json().author,
     ann
   )
-  const query = await ask(app, 'QUERY /articles', { content: { expand: ['author'], filter: { title: 'B' } } })
+  const query = await request(app, 'QUERY /articles', { content: { expand: ['author'], filter: { title: 'B' } } })
   t.strictSame(query.json()[0].author, ann)
   t.equal(query.headers['content-location'], '/articles?title=B&expand=author')
 })
@@ -98,45 +98,45 @@ test('the ETag of an expanded item changes with the related item, and Last-Modif
   const { app } = await open(t)
   clock.advance(120_000)
   for (const url of ['/articles/1?expand=author', '/articles?expand=author']) {
-    const before = await ask(app, `GET ${url}`)
+    const before = await request(app, `GET ${url}`)
     t.notOk('last-modified' in before.headers, url)
     const fields = { 'if-none-match': String(before.headers.etag) }
-    t.equal((await ask(app, `GET ${url}`, { fields })).statusCode, 304)
+    t.equal((await request(app, `GET ${url}`, { fields })).statusCode, 304)
     t.equal(
-      (await ask(app, `GET ${url}`, { fields: { 'if-modified-since': new Date().toUTCString() } })).statusCode,
+      (await request(app, `GET ${url}`, { fields: { 'if-modified-since': new Date().toUTCString() } })).statusCode,
       200
     )
-    t.equal((await ask(app, 'PATCH /authors/1', { content: { name: `Ann of ${url}` } })).statusCode, 200)
-    t.equal((await ask(app, `GET ${url}`, { fields })).statusCode, 200)
+    t.equal((await request(app, 'PATCH /authors/1', { content: { name: `Ann of ${url}` } })).statusCode, 200)
+    t.equal((await request(app, `GET ${url}`, { fields })).statusCode, 200)
   }
-  const selected = await ask(app, 'GET /articles/1?fields=title')
+  const selected = await request(app, 'GET /articles/1?fields=title')
   t.ok('last-modified' in selected.headers)
   t.equal(
-    (await ask(app, 'GET /articles/1?fields=title', { fields: { 'if-none-match': String(selected.headers.etag) } }))
+    (await request(app, 'GET /articles/1?fields=title', { fields: { 'if-none-match': String(selected.headers.etag) } }))
       .statusCode,
     304
   )
-  t.not(selected.headers.etag, (await ask(app, 'GET /articles/1')).headers.etag)
+  t.not(selected.headers.etag, (await request(app, 'GET /articles/1')).headers.etag)
 })
 
 test('an unknown relation or parameter returns 400 and is named', async (t) => {
   const { app } = await open(t)
   for (const url of ['/articles?expand=nobody', '/articles/1?expand=nobody', '/articles?expand=']) {
     t.match(
-      (await ask(app, `GET ${url}`)).json(),
+      (await request(app, `GET ${url}`)).json(),
       { status: 400, parameter: 'expand', detail: 'expand must be relations separated by commas: author, editor.' },
       url
     )
   }
-  t.match((await ask(app, 'QUERY /articles', { content: { expand: 'author' } })).json(), {
+  t.match((await request(app, 'QUERY /articles', { content: { expand: 'author' } })).json(), {
     status: 422,
     errors: [{ pointer: '/expand' }]
   })
-  t.match((await ask(app, 'GET /articles/1?limit=1')).json(), {
+  t.match((await request(app, 'GET /articles/1?limit=1')).json(), {
     status: 400,
     detail: 'The query parameter "limit" is unknown. Available: fields, expand.'
   })
-  t.match((await ask(app, 'GET /authors/1?expand=author')).json(), {
+  t.match((await request(app, 'GET /authors/1?expand=author')).json(), {
     status: 400,
     detail: 'The query parameter "expand" is unknown. Available: fields.'
   })
@@ -156,7 +156,7 @@ test('invalid relations fail at boot', async (t) => {
     name: 'authors',
     schema: Author,
     id: { generate: 'storage' },
-    storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } }))
+    storage: modified(({ supports }) => ({ supports: { ...supports, filter: false } }))
   })
   t.throws(() => define({ ...article }).with(expand({ title: { collection: authors, property: 'authorId' } })), {
     code: 'FST_COLLECTION_BAD_OPTION',

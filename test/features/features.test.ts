@@ -7,7 +7,7 @@ import { toCollection } from '../../lib/collection.ts'
 import type { Definition, Feature } from '../../lib/index.ts'
 import * as features from '../../lib/features/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { altered, ask, build, created, notes } from '../app.ts'
+import { build, created, modified, notes, request } from '../app.ts'
 import { storages } from '../storages.ts'
 
 // The mechanism of features. What each feature does is tested in a file of its own.
@@ -45,8 +45,8 @@ async function observe (definition: Definition, parentPath = ''): Promise<string
   await app.register(collection, definition)
   const base = `${parentPath}/notes`
   const seen: string[] = []
-  const send = async (target: string, options: Parameters<typeof ask>[2] = {}) => {
-    const answer = await ask(app, target, options)
+  const send = async (target: string, options: Parameters<typeof request>[2] = {}) => {
+    const answer = await request(app, target, options)
     const { deprecation = '', 'idempotent-replayed': replayed = '', location = '' } = answer.headers
     seen.push(
       [
@@ -147,7 +147,7 @@ test('all features work together', async (t) => {
 
 test('with() does not change the definition and opens no second storage', async (t) => {
   let opened = 0
-  const storage = altered(() => {
+  const storage = modified(() => {
     opened++
     return {}
   })
@@ -157,7 +157,7 @@ test('with() does not change the definition and opens no second storage', async 
   t.strictSame([plain.features.length, bulky.features.length], [0, 1])
   t.equal(toCollection(bulky).type, toCollection(plain).type, 'the schema is not compiled again')
   const app = await build(t, plain)
-  t.equal((await ask(app, 'POST /notes', { content: [{ text: 'a' }] })).statusCode, 422)
+  t.equal((await request(app, 'POST /notes', { content: [{ text: 'a' }] })).statusCode, 422)
 })
 
 test('with() throws for a feature that cannot be added', async (t) => {
@@ -167,7 +167,7 @@ test('with() throws for a feature that cannot be added', async (t) => {
   })
   t.throws(() => notes().with(features.bulk()).with(features.bulk()), { message: /"bulk" is added twice/ })
   t.throws(() => notes().with(features.bulk({ maximum: 0 })), { message: /bulk: maximum is 0/ })
-  const untransacted = altered(({ supports }) => ({ supports: { ...supports, transactions: false, receipts: false } }))
+  const untransacted = modified(({ supports }) => ({ supports: { ...supports, transactions: false, receipts: false } }))
   t.throws(() => notes({ storage: untransacted }).with(features.bulk()), {
     code: 'FST_COLLECTION_UNSUPPORTED',
     message: /all items of a request or none/
@@ -213,11 +213,11 @@ for (const { name, skip, open } of storages) {
     await prepare(definition)
     const app = await build(t, definition)
     const { at } = await created(app, '/notes', { text: 'a' })
-    await ask(app, `PUT ${at}`, { content: { text: 'b' } })
-    await ask(app, `PATCH ${at}`, { content: { text: 'c' } })
-    await ask(app, 'POST /notes', { content: [{ text: 'd' }, { text: 'e' }] })
-    await ask(app, 'POST /notes', { content: { text: 'f' }, fields: { 'idempotency-key': '"f"' } })
-    await ask(app, `DELETE ${at}`)
+    await request(app, `PUT ${at}`, { content: { text: 'b' } })
+    await request(app, `PATCH ${at}`, { content: { text: 'c' } })
+    await request(app, 'POST /notes', { content: [{ text: 'd' }, { text: 'e' }] })
+    await request(app, 'POST /notes', { content: { text: 'f' }, fields: { 'idempotency-key': '"f"' } })
+    await request(app, `DELETE ${at}`)
     t.strictSame(log, [
       'create a true',
       'replace b true',
@@ -227,15 +227,15 @@ for (const { name, skip, open } of storages) {
       'create f true',
       'remove c false'
     ])
-    const before = (await ask(app, 'GET /notes?sort=text')).payload
+    const before = (await request(app, 'GET /notes?sort=text')).payload
     for (const content of [{ text: 'fail' }, [{ text: 'g' }, { text: 'fail' }]]) {
-      t.equal((await ask(app, 'POST /notes', { content })).statusCode, 500)
+      t.equal((await request(app, 'POST /notes', { content })).statusCode, 500)
     }
     const { at: other } = await created(app, '/notes', { text: 'x' })
-    t.equal((await ask(app, `PUT ${other}`, { content: { text: 'fail' } })).statusCode, 500)
-    t.equal((await ask(app, `GET ${other}`)).json().text, 'x')
-    await ask(app, `DELETE ${other}`)
-    t.equal((await ask(app, 'GET /notes?sort=text')).payload, before, 'nothing is stored')
+    t.equal((await request(app, `PUT ${other}`, { content: { text: 'fail' } })).statusCode, 500)
+    t.equal((await request(app, `GET ${other}`)).json().text, 'x')
+    await request(app, `DELETE ${other}`)
+    t.equal((await request(app, 'GET /notes?sort=text')).payload, before, 'nothing is stored')
   })
 }
 
@@ -271,15 +271,15 @@ test('a feature can add headers, a query parameter, a storage wrapper and a Fast
   const app = await build(t, notes().with(feature))
   const { at } = await created(app, '/notes', { text: 'a' })
   await created(app, '/notes', { text: 'b' })
-  const answer = await ask(app, 'GET /notes?mode=fast')
+  const answer = await request(app, 'GET /notes?mode=fast')
   t.match(answer, { statusCode: 200, headers: { 'x-example': 'notes' } })
   t.equal(answer.json().length, 1)
-  t.match((await ask(app, 'GET /notes?mode=slow')).json(), { code: 'invalid-query', detail: 'mode must be fast.' })
-  t.equal((await ask(app, `GET ${at}?mode=fast`)).statusCode, 400, 'a parameter of lists only')
-  await ask(app, `GET ${at}`)
+  t.match((await request(app, 'GET /notes?mode=slow')).json(), { code: 'invalid-query', detail: 'mode must be fast.' })
+  t.equal((await request(app, `GET ${at}?mode=fast`)).statusCode, 400, 'a parameter of lists only')
+  await request(app, `GET ${at}`)
   t.strictSame(calls, ['create', 'create', 'list', 'list', 'read', 'read', 'find'])
-  t.equal((await ask(app, 'PROPFIND /notes')).headers['x-example'], undefined)
-  t.equal((await ask(app, 'DELETE /notes')).headers['x-example'], 'notes', 'also with 405')
+  t.equal((await request(app, 'PROPFIND /notes')).headers['x-example'], undefined)
+  t.equal((await request(app, 'DELETE /notes')).headers['x-example'], 'notes', 'also with 405')
 })
 
 test('a nested definition keeps its parent and features if features are added later', async (t) => {
@@ -294,8 +294,8 @@ test('a nested definition keeps its parent and features if features are added la
     const {
       item: { id }
     } = await created(app, '/parents', { text: 'p' })
-    t.equal((await ask(app, `POST /parents/${id}/children`, { content: [{}, {}] })).statusCode, 201)
-    t.equal((await ask(app, 'GET /children')).statusCode, 404)
+    t.equal((await request(app, `POST /parents/${id}/children`, { content: [{}, {}] })).statusCode, 201)
+    t.equal((await request(app, 'GET /children')).statusCode, 404)
   }
 })
 
@@ -330,12 +330,12 @@ test('defineWith() shares options and features', async (t) => {
   const app = await build(t, [first, second])
   for (const name of ['first', 'second']) {
     t.equal(
-      (await ask(app, `POST /${name}`, { content: [{ text: 'a' }, { text: 'b' }, { text: 'c' }] })).statusCode,
+      (await request(app, `POST /${name}`, { content: [{ text: 'a' }, { text: 'b' }, { text: 'c' }] })).statusCode,
       201
     )
   }
-  t.equal((await ask(app, 'GET /first')).json().length, 1)
-  t.equal((await ask(app, 'GET /second')).json().length, 2)
+  t.equal((await request(app, 'GET /first')).json().length, 1)
+  t.equal((await request(app, 'GET /second')).json().length, 2)
   t.throws(() => defineWith({})({ name: 'third', schema: Note } as never), {
     code: 'FST_COLLECTION_BAD_OPTION',
     message: /storage is missing/
@@ -354,7 +354,7 @@ test('a definition extends or replaces the access rules of defineWith()', async 
     protect({ name: 'scoped', schema: Note, access: { scope: () => ({ values: { text: 'a' } }) } })
   ])
   const status = async (target: string, user?: string): Promise<number> => {
-    return (await ask(app, target, { content: { text: 'a' }, fields: user === undefined ? {} : { 'x-user': user } }))
+    return (await request(app, target, { content: { text: 'a' }, fields: user === undefined ? {} : { 'x-user': user } }))
       .statusCode
   }
   for (const name of ['closed', 'scoped']) {
@@ -387,9 +387,9 @@ test('defineWith() merges groups option by option, and an option that is undefin
     byAction({ name: 'other', schema: Note, cache: { list: 'max-age=7' } })
   ])
   const policies = async (name: string) => {
-    const created = await ask(app, `POST /${name}`, { content: { text: 'a' } })
-    const responses = [await ask(app, `GET /${name}`), await ask(app, `GET ${created.headers.location}`)]
-    const removed = await ask(app, `DELETE ${created.headers.location}`)
+    const created = await request(app, `POST /${name}`, { content: { text: 'a' } })
+    const responses = [await request(app, `GET /${name}`), await request(app, `GET ${created.headers.location}`)]
+    const removed = await request(app, `DELETE ${created.headers.location}`)
     return [...responses.map(({ headers }) => headers['cache-control']), removed.statusCode]
   }
   t.strictSame(await policies('none'), ['max-age=10', 'max-age=10', 403])
@@ -398,9 +398,9 @@ test('defineWith() merges groups option by option, and an option that is undefin
   t.strictSame(await policies('parts'), ['max-age=10', 'max-age=10', 403])
   t.strictSame(await policies('one'), ['max-age=5', 'max-age=5', 204])
   t.strictSame(await policies('other'), ['max-age=7', 'max-age=2', 204])
-  for (let count = 0; count < 4; count++) await ask(app, 'POST /some', { content: { text: 'a' } })
-  t.equal((await ask(app, 'GET /some')).json().length, 1)
-  t.equal((await ask(app, 'GET /some?limit=4')).statusCode, 400, 'the maximum of the defaults')
+  for (let count = 0; count < 4; count++) await request(app, 'POST /some', { content: { text: 'a' } })
+  t.equal((await request(app, 'GET /some')).json().length, 1)
+  t.equal((await request(app, 'GET /some?limit=4')).statusCode, 400, 'the maximum of the defaults')
 })
 
 test('hooks in routes of defineWith() run before those of a definition, each once', async (t) => {
@@ -416,12 +416,12 @@ test('hooks in routes of defineWith() run before those of a definition, each onc
     defineNote({ name: 'one', schema: Note, routes: { all: { logLevel: 'warn' }, remove: { logLevel: 'warn' } } }),
     defineNote({ name: 'two', schema: Note, routes: { all: { onRequest: [own, shared], bodyLimit: 1000 }, list: {} } })
   ])
-  t.equal((await ask(app, 'GET /one')).statusCode, 200)
+  t.equal((await request(app, 'GET /one')).statusCode, 200)
   t.strictSame(calls.splice(0), ['shared'])
-  t.equal((await ask(app, 'DELETE /one/1')).statusCode, 401)
-  t.equal((await ask(app, 'POST /one', { content: { text: 'longer' } })).statusCode, 413)
+  t.equal((await request(app, 'DELETE /one/1')).statusCode, 401)
+  t.equal((await request(app, 'POST /one', { content: { text: 'longer' } })).statusCode, 413)
   calls.length = 0
-  t.equal((await ask(app, 'POST /two', { content: { text: 'longer' } })).statusCode, 201)
+  t.equal((await request(app, 'POST /two', { content: { text: 'longer' } })).statusCode, 201)
   t.strictSame(calls, ['shared', 'own'])
 })
 
@@ -447,7 +447,7 @@ test('properties that features need are read even if fields does not select them
     }
   })
   const read: unknown[] = []
-  const storage = altered(({ list }) => ({
+  const storage = modified(({ list }) => ({
     list: (query, context) => {
       read.push(query.properties)
       return list(query, context)
@@ -463,8 +463,8 @@ test('properties that features need are read even if fields does not select them
   const {
     item: { id }
   } = await created(app, '/notes', { text: 'a' })
-  t.strictSame((await ask(app, 'GET /notes?fields=id&one=yes&two=yes')).json(), [{ id, one: 'a', two: null }])
-  t.match((await ask(app, 'QUERY /notes?one=yes', { content: { fields: ['id'], two: 'yes' } })).json(), [
+  t.strictSame((await request(app, 'GET /notes?fields=id&one=yes&two=yes')).json(), [{ id, one: 'a', two: null }])
+  t.match((await request(app, 'QUERY /notes?one=yes', { content: { fields: ['id'], two: 'yes' } })).json(), [
     { one: 'a', two: null }
   ])
   for (const properties of read) t.strictSame([properties].flat().toSorted(), ['deletedAt', 'id', 'text'])

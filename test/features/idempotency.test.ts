@@ -12,7 +12,7 @@ import { postgres } from '../../lib/storage/postgres.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { within } from '../../lib/features/within.ts'
-import { ada, altered, ask, build, gate, logged, notes, User, users } from '../app.ts'
+import { ada, build, gate, logged, modified, notes, request, User, users } from '../app.ts'
 import { controlClock } from '../clock.ts'
 import { isProportional } from '../growth.ts'
 import { databases, mysqlPool, noMysql, noServers } from '../storage/databases.ts'
@@ -31,8 +31,8 @@ function normalize ({ statusCode, headers, payload }: LightMyRequestResponse) {
   return { statusCode, fields, payload }
 }
 
-const count = async (app: Parameters<typeof ask>[0], path = '/users') =>
-  (await ask(app, `GET ${path}?count=true`)).headers['x-total-count']
+const count = async (app: Parameters<typeof request>[0], path = '/users') =>
+  (await request(app, `GET ${path}?count=true`)).headers['x-total-count']
 
 test('a key is a String of RFC 9651 or a bare identifier (Idempotency-Key draft, section 2.1)', async (t) => {
   for (const [field, expected] of [
@@ -88,7 +88,7 @@ test('a repeated POST returns the first response again (Idempotency-Key draft, s
       }
     }).with(idempotency())
   )
-  const first = await ask(app, 'POST /users', { content: ada, fields: withKey() })
+  const first = await request(app, 'POST /users', { content: ada, fields: withKey() })
   t.equal(first.statusCode, 201)
   t.notOk('idempotent-replayed' in first.headers)
   const { location } = first.headers
@@ -97,25 +97,25 @@ test('a repeated POST returns the first response again (Idempotency-Key draft, s
     { 'idempotency-key': key.slice(1, -1) },
     withKey({ accept: 'application/xml', prefer: 'return=representation' })
   ]) {
-    const again = await ask(app, 'POST /users', { content: ada, fields })
+    const again = await request(app, 'POST /users', { content: ada, fields })
     t.strictSame(normalize(again), normalize(first))
     t.equal(again.headers['idempotent-replayed'], 'true')
   }
-  const minimal = await ask(app, 'POST /users', { content: ada, fields: withKey({ prefer: 'return=minimal' }) })
+  const minimal = await request(app, 'POST /users', { content: ada, fields: withKey({ prefer: 'return=minimal' }) })
   t.strictSame(
     [minimal.statusCode, minimal.payload, minimal.headers.location, minimal.headers['preference-applied']],
     [201, '', location, 'return=minimal']
   )
-  await ask(app, `DELETE ${location}`)
+  await request(app, `DELETE ${location}`)
   t.strictSame(
-    normalize(await ask(app, 'POST /users', { content: ada, fields: withKey() })),
+    normalize(await request(app, 'POST /users', { content: ada, fields: withKey() })),
     normalize(first),
     'even if the item has changed since'
   )
   t.strictSame(actions, ['create', 'remove'])
-  t.equal((await ask(app, 'POST /users', { content: ada, fields: { 'idempotency-key': '"other"' } })).statusCode, 201)
+  t.equal((await request(app, 'POST /users', { content: ada, fields: { 'idempotency-key': '"other"' } })).statusCode, 201)
   t.equal(
-    (await ask(app, 'POST /users', { content: ada })).statusCode,
+    (await request(app, 'POST /users', { content: ada })).statusCode,
     409,
     'without a key, it is a new request'
   )
@@ -125,7 +125,7 @@ test('a repeated PATCH is applied once, and its precondition is checked once', a
   const app = await build(t, notes().with(idempotency()))
   const {
     headers: { location, etag }
-  } = await ask(app, 'POST /notes', { content: { text: 'a', marks: { x: 1 } } })
+  } = await request(app, 'POST /notes', { content: { text: 'a', marks: { x: 1 } } })
   const patch = {
     content: [
       { op: 'test', path: '/text', value: 'a' },
@@ -134,13 +134,13 @@ test('a repeated PATCH is applied once, and its precondition is checked once', a
     type: 'application/json-patch+json',
     fields: withKey({ 'if-match': String(etag) })
   }
-  const first = await ask(app, `PATCH ${location}`, patch)
+  const first = await request(app, `PATCH ${location}`, patch)
   t.equal(first.statusCode, 200)
-  const again = await ask(app, `PATCH ${location}`, patch)
+  const again = await request(app, `PATCH ${location}`, patch)
   t.strictSame(normalize(again), normalize(first), 'preconditions and the patch are not evaluated again')
   t.equal(again.headers['idempotent-replayed'], 'true')
   const minimal = { content: { text: 'c' }, fields: { 'idempotency-key': 'minimal', prefer: 'return=minimal' } }
-  const [one, two] = [await ask(app, `PATCH ${location}`, minimal), await ask(app, `PATCH ${location}`, minimal)]
+  const [one, two] = [await request(app, `PATCH ${location}`, minimal), await request(app, `PATCH ${location}`, minimal)]
   t.strictSame([one.statusCode, one.headers['preference-applied']], [204, 'return=minimal'])
   t.strictSame(normalize(two), normalize(one))
 })
@@ -152,7 +152,7 @@ test('requests with arrays, nested collections and every format can be repeated'
     title: Type.String()
   })
   const people = users()
-  const articles = define({ name: 'articles', schema: Article, storage: altered(() => ({})) }).with(
+  const articles = define({ name: 'articles', schema: Article, storage: modified(() => ({})) }).with(
     idempotency(),
     bulk()
   )
@@ -162,13 +162,13 @@ test('requests with arrays, nested collections and every format can be repeated'
   ])
   const {
     headers: { location }
-  } = await ask(app, 'POST /users', { content: ada })
+  } = await request(app, 'POST /users', { content: ada })
   for (const [index, accept] of ['application/json', 'application/hal+json', 'application/xml'].entries()) {
     for (const content of [{ title: 'a' }, [{ title: 'b' }, { title: 'c' }]]) {
-      const request = { content, fields: { 'idempotency-key': `${index}-${Array.isArray(content)}`, accept } }
+      const options = { content, fields: { 'idempotency-key': `${index}-${Array.isArray(content)}`, accept } }
       const [first, again] = [
-        await ask(app, `POST ${location}/articles`, request),
-        await ask(app, `POST ${location}/articles`, request)
+        await request(app, `POST ${location}/articles`, options),
+        await request(app, `POST ${location}/articles`, options)
       ]
       t.strictSame([first.statusCode, first.headers['content-type']], [201, accept])
       t.strictSame(normalize(again), normalize(first))
@@ -177,64 +177,64 @@ test('requests with arrays, nested collections and every format can be repeated'
   t.equal(await count(app, `${location}/articles`), '9')
   const minimal = { content: [{ title: 'd' }], fields: { 'idempotency-key': 'minimal', prefer: 'return=minimal' } }
   t.strictSame(
-    normalize(await ask(app, `POST ${location}/articles`, minimal)),
-    normalize(await ask(app, `POST ${location}/articles`, minimal))
+    normalize(await request(app, `POST ${location}/articles`, minimal)),
+    normalize(await request(app, `POST ${location}/articles`, minimal))
   )
   const invalid = { content: [{ title: 'e' }, { title: 3 }], fields: { 'idempotency-key': 'corrected' } }
-  t.equal((await ask(app, `POST ${location}/articles`, invalid)).statusCode, 422)
-  t.equal((await ask(app, `POST ${location}/articles`, { ...invalid, content: [{ title: 'e' }] })).statusCode, 201)
+  t.equal((await request(app, `POST ${location}/articles`, invalid)).statusCode, 422)
+  t.equal((await request(app, `POST ${location}/articles`, { ...invalid, content: [{ title: 'e' }] })).statusCode, 201)
 })
 
 test('a key belongs to one method, target and content (Idempotency-Key draft, section 2.7)', async (t) => {
   const app = await build(t, users().with(idempotency()))
   const {
     headers: { location }
-  } = await ask(app, 'POST /users', { content: ada, fields: withKey() })
+  } = await request(app, 'POST /users', { content: ada, fields: withKey() })
   for (const [target, content] of [
     ['POST /users', { ...ada, age: 3 }],
     ['POST /users', `${JSON.stringify(ada)} `],
     [`PATCH ${location}`, ada]
   ] as const) {
-    const answer = await ask(app, target, { content, type: 'application/json', fields: withKey() })
+    const answer = await request(app, target, { content, type: 'application/json', fields: withKey() })
     t.match([answer.statusCode, answer.json().code], [422, 'idempotency-key-reused'])
   }
-  const { age } = (await ask(app, `GET ${location}`)).json()
+  const { age } = (await request(app, `GET ${location}`)).json()
   t.equal(age, undefined)
 })
 
 test('a malformed or missing key returns 400 with the reason (Idempotency-Key draft, section 2.7)', async (t) => {
   const app = await build(t, users().with(idempotency({ required: true, actions: ['create'] })))
   for (const value of ['""', 'a b', ['a', 'b'], '"ä"']) {
-    const answer = await ask(app, 'POST /users', { content: ada, fields: { 'idempotency-key': value } })
+    const answer = await request(app, 'POST /users', { content: ada, fields: { 'idempotency-key': value } })
     t.match(
       [answer.statusCode, answer.json().code, answer.json().detail],
       [400, 'idempotency-key-malformed', /one string/]
     )
   }
-  const answer = await ask(app, 'POST /users', { content: ada })
+  const answer = await request(app, 'POST /users', { content: ada })
   t.match(
     [answer.statusCode, answer.json().code, answer.json().detail],
     [400, 'idempotency-key-missing', /Repeat the request with the header Idempotency-Key/]
   )
   t.equal(
-    (await ask(app, 'POST /users', { content: 'x', type: 'text/plain' })).statusCode,
+    (await request(app, 'POST /users', { content: 'x', type: 'text/plain' })).statusCode,
     415,
     'checked after the other headers'
   )
-  t.equal((await ask(app, 'DELETE /users', {})).statusCode, 405)
+  t.equal((await request(app, 'DELETE /users', {})).statusCode, 405)
   const {
     headers: { location }
-  } = await ask(app, 'POST /users', { content: ada, fields: withKey() })
+  } = await request(app, 'POST /users', { content: ada, fields: withKey() })
   for (const age of [1, 2]) {
     t.match(
-      (await ask(app, `PATCH ${location}`, { content: { age }, fields: withKey() })).json(),
+      (await request(app, `PATCH ${location}`, { content: { age }, fields: withKey() })).json(),
       { age },
       'other actions ignore the key'
     )
   }
   const off = await build(t, users())
   t.equal(
-    (await ask(off, 'POST /users', { content: ada, fields: { 'idempotency-key': '""' } })).statusCode,
+    (await request(off, 'POST /users', { content: ada, fields: { 'idempotency-key': '""' } })).statusCode,
     201,
     'without the feature, the header is ignored'
   )
@@ -255,22 +255,22 @@ test('a repeat during the first request returns 409 or 422 (Idempotency-Key draf
       }
     }).with(idempotency())
   )
-  const first = ask(app, 'POST /users', { content: ada, fields: withKey() })
+  const first = request(app, 'POST /users', { content: ada, fields: withKey() })
   await begun.opened
-  const meanwhile = await ask(app, 'POST /users', { content: ada, fields: withKey() })
+  const meanwhile = await request(app, 'POST /users', { content: ada, fields: withKey() })
   t.match(
     [meanwhile.statusCode, meanwhile.headers['retry-after'], meanwhile.json().code],
     [409, '1', 'idempotency-key-in-use']
   )
-  t.equal((await ask(app, 'POST /users', { content: { ...ada, age: 1 }, fields: withKey() })).statusCode, 422)
+  t.equal((await request(app, 'POST /users', { content: { ...ada, age: 1 }, fields: withKey() })).statusCode, 422)
   open()
   t.equal((await first).statusCode, 201)
-  t.equal((await ask(app, 'POST /users', { content: ada, fields: withKey() })).headers['idempotent-replayed'], 'true')
+  t.equal((await request(app, 'POST /users', { content: ada, fields: withKey() })).headers['idempotent-replayed'], 'true')
 })
 
 test('a failed request releases its key, which can be used again with other content', async (t) => {
   let fail: (() => void) | undefined
-  const storage = altered((memory) => ({
+  const storage = modified((memory) => ({
     transaction: (work, context) =>
       memory.transaction!(async (inner) => {
         const result = await work(inner)
@@ -293,7 +293,7 @@ test('a failed request releases its key, which can be used again with other cont
     }).with(idempotency()),
     { logger }
   )
-  const post = async (content: unknown) => (await ask(app, 'POST /users', { content, fields: withKey() })).statusCode
+  const post = async (content: unknown) => (await request(app, 'POST /users', { content, fields: withKey() })).statusCode
   t.equal(await post(undefined), 400)
   t.equal(await post('{'), 400)
   t.equal(await post({ ...ada, name: '' }), 422)
@@ -309,14 +309,14 @@ test('a failed request releases its key, which can be used again with other cont
   }
   t.equal(await post(ada), 503)
   fail = undefined
-  await ask(app, 'POST /users', { content: ada })
+  await request(app, 'POST /users', { content: ada })
   t.equal(await post(ada), 409, 'the address must be unique')
   t.equal(await post({ ...ada, email: 'other@example.com' }), 201)
   t.equal(await post({ ...ada, email: 'other@example.com' }), 201)
   t.equal(await count(app), '2')
   t.equal(lines.length, 2)
   const patch = async (id: string) =>
-    (await ask(app, `PATCH /users/${id}`, { content: { age: 1 }, fields: { 'idempotency-key': 'absent' } })).statusCode
+    (await request(app, `PATCH /users/${id}`, { content: { age: 1 }, fields: { 'idempotency-key': 'absent' } })).statusCode
   t.equal(await patch('01900000-0000-7000-8000-000000000009'), 404)
   t.equal(await patch('01900000-0000-7000-8000-000000000009'), 404)
 })
@@ -332,8 +332,8 @@ test('keys are separate for each caller', async (t) => {
     { cookie: 'b' }
   ]) {
     const [first, again] = [
-      await ask(app, 'POST /notes', { content: { text: 'a' }, fields: withKey(fields) }),
-      await ask(app, 'POST /notes', { content: { text: 'a' }, fields: withKey(fields) })
+      await request(app, 'POST /notes', { content: { text: 'a' }, fields: withKey(fields) }),
+      await request(app, 'POST /notes', { content: { text: 'a' }, fields: withKey(fields) })
     ]
     t.equal(again.headers.location, first.headers.location)
     made.add(first.headers.location)
@@ -356,7 +356,7 @@ test('an authenticated caller keeps its keys with new credentials as long as its
     }).with(idempotency())
   )
   const post = async (authorization: string, host: string) => {
-    const { statusCode, headers } = await ask(app, 'POST /notes', {
+    const { statusCode, headers } = await request(app, 'POST /notes', {
       content: {},
       fields: withKey({ authorization, host })
     })
@@ -366,13 +366,13 @@ test('an authenticated caller keeps its keys with new credentials as long as its
   t.equal(await post('Bearer ada 2', 'a'), first)
   t.not(await post('Bearer bob 1', 'a'), first)
   t.not(await post('Bearer ada 1', 'b'), first)
-  t.equal((await ask(app, 'POST /notes', { content: {}, fields: withKey() })).statusCode, 401, 'checked before the key')
+  t.equal((await request(app, 'POST /notes', { content: {}, fields: withKey() })).statusCode, 401, 'checked before the key')
 })
 
 test('a stored response expires', async (t) => {
   const app = await build(t, notes().with(idempotency({ expiry: 0.2, lease: 0.1 })))
   const post = async (text = 'a') =>
-    (await ask(app, 'POST /notes', { content: { text }, fields: withKey() })).headers.location
+    (await request(app, 'POST /notes', { content: { text }, fields: withKey() })).headers.location
   const first = await post()
   t.equal(await post(), first)
   await delay(250)
@@ -398,7 +398,7 @@ test('a repeat takes over from a request that exceeds its lease, which then retu
       }
     }).with(idempotency({ lease: 0.05 }))
   )
-  const post = () => ask(app, 'POST /notes', { content: { text: 'a' }, fields: withKey() })
+  const post = () => request(app, 'POST /notes', { content: { text: 'a' }, fields: withKey() })
   const first = post()
   await delay(100)
   const second = await post()
@@ -416,7 +416,7 @@ test('content over 1 MiB is not stored, and is replayed without content', async 
   const text = 'a'.repeat(999_000)
   const marks = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`mark ${index}`, index]))
   const post = { content: { text, marks }, fields: withKey({ prefer: 'return=representation' }) }
-  const [first, again] = [await ask(app, 'POST /notes', post), await ask(app, 'POST /notes', post)]
+  const [first, again] = [await request(app, 'POST /notes', post), await request(app, 'POST /notes', post)]
   t.ok(first.payload.length > 1_048_576)
   t.strictSame(
     [
@@ -431,15 +431,15 @@ test('content over 1 MiB is not stored, and is replayed without content', async 
   t.strictSame([again.headers.location, again.headers.etag], [first.headers.location, first.headers.etag])
   const patch = { content: { marks: { one: 1 } }, fields: { 'idempotency-key': 'patch' } }
   const [one, two] = [
-    await ask(app, `PATCH ${first.headers.location}`, patch),
-    await ask(app, `PATCH ${first.headers.location}`, patch)
+    await request(app, `PATCH ${first.headers.location}`, patch),
+    await request(app, `PATCH ${first.headers.location}`, patch)
   ]
   t.strictSame([one.statusCode, two.statusCode, two.headers.etag], [200, 204, one.headers.etag])
 })
 
 /** A memory storage some of whose calls on receipts are replaced. */
 const withReceipts = (change: Partial<Receipts>) =>
-  altered(({ receipts }) => ({
+  modified(({ receipts }) => ({
     receipts: {
       claim: (...args) => receipts!.claim(...args),
       keep: (...args) => receipts!.keep(...args),
@@ -466,7 +466,7 @@ test('receipts that expired an hour ago are removed at most once a minute, in th
   )
   for (const name of ['a', 'b', 'c']) {
     t.equal(
-      (await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'idempotency-key': name } })).statusCode,
+      (await request(app, 'POST /notes', { content: { text: 'a' }, fields: { 'idempotency-key': name } })).statusCode,
       201
     )
   }
@@ -498,8 +498,8 @@ for (const { name, skip, open } of databases) {
       }
     }).with(idempotency()))
     await adapter.createTable(notes().with(idempotency()))
-    const post = async (app: Parameters<typeof ask>[0], name: string) => {
-      return ask(app, 'POST /notes', { content: { text: name }, fields: { 'idempotency-key': name } })
+    const post = async (app: Parameters<typeof request>[0], name: string) => {
+      return request(app, 'POST /notes', { content: { text: name }, fields: { 'idempotency-key': name } })
     }
     const first = await post(await serve(), 'a')
     for (const [index, hours] of [26, -52].entries()) {
@@ -525,7 +525,7 @@ test('a claim with an unknown result is released, so that the next attempt can r
   const app = await build(
     t,
     notes({
-      storage: altered(({ receipts }) => ({
+      storage: modified(({ receipts }) => ({
         receipts: {
           async claim (...args) {
             const claim = await receipts!.claim(...args)
@@ -539,7 +539,7 @@ test('a claim with an unknown result is released, so that the next attempt can r
       }))
     }).with(idempotency())
   )
-  const post = async () => (await ask(app, 'POST /notes', { content: { text: 'a' }, fields: withKey() })).statusCode
+  const post = async () => (await request(app, 'POST /notes', { content: { text: 'a' }, fields: withKey() })).statusCode
   t.equal(await post(), 503)
   lost = false
   t.equal(await post(), 201)
@@ -558,12 +558,12 @@ test('a key that cannot be released is logged, and the response stays the same',
     }).with(idempotency({ lease: 2 })),
     { logger }
   )
-  t.equal((await ask(app, 'POST /notes', { content: { text: 3 }, fields: withKey() })).statusCode, 422)
+  t.equal((await request(app, 'POST /notes', { content: { text: 3 }, fields: withKey() })).statusCode, 422)
   t.match(lines, [{ err: { message: 'too busy' }, msg: /could not be released/ }])
-  t.equal((await ask(app, 'POST /notes', { content: { text: 3 }, fields: withKey() })).statusCode, 409)
+  t.equal((await request(app, 'POST /notes', { content: { text: 3 }, fields: withKey() })).statusCode, 409)
   await delay(2100)
   t.equal(
-    (await ask(app, 'POST /notes', { content: { text: 'a' }, fields: withKey() })).statusCode,
+    (await request(app, 'POST /notes', { content: { text: 'a' }, fields: withKey() })).statusCode,
     201,
     'after the end of the lease'
   )
@@ -592,7 +592,7 @@ test('in any number and order of repeats, each key creates one item and has one 
               async (name) =>
                 [
                   name,
-                  await ask(app, 'POST /notes', {
+                  await request(app, 'POST /notes', {
                     content: { text: String(name) },
                     fields: { 'idempotency-key': `"${name}"` }
                   })
@@ -604,7 +604,7 @@ test('in any number and order of repeats, each key creates one item and has one 
             if (answers.get(name) !== undefined) t.strictSame(normalize(answer), answers.get(name))
           }
         }
-        const texts = (await ask(app, 'GET /notes'))
+        const texts = (await request(app, 'GET /notes'))
           .json()
           .map(({ text }: { text: string }) => text)
           .sort()
@@ -632,10 +632,10 @@ test('of 20 identical parallel requests one creates an item, and the others are 
         }
       }).with(idempotency())
     )
-    const target = url ?? String((await ask(app, 'POST /notes', { content: { text: 'a' } })).headers.location)
+    const target = url ?? String((await request(app, 'POST /notes', { content: { text: 'a' } })).headers.location)
     writes = 0
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => ask(app, `${method} ${target}`, { content: { text: 'b' }, fields: withKey() }))
+      Array.from({ length: 20 }, () => request(app, `${method} ${target}`, { content: { text: 'b' }, fields: withKey() }))
     )
     t.equal(writes, 1)
     t.equal(
@@ -661,7 +661,7 @@ test('invalid idempotency options fail at boot', async (t) => {
       define({
         name: 'users',
         schema: User,
-        storage: altered(({ supports }) => ({ supports: { ...supports, receipts: false } }))
+        storage: modified(({ supports }) => ({ supports: { ...supports, receipts: false } }))
       }).with(idempotency()),
     { code: 'FST_COLLECTION_UNSUPPORTED', message: /idempotency stores responses/ }
   )
@@ -729,9 +729,9 @@ for (const { name, skip, open } of lockable) {
     await adapter.createTable(definition)
     const app = await build(t, definition, { logger })
     // The lock is held until the end, so a response shows that the release has ended without it.
-    const refused = await ask(app, 'POST /notes', { content: { text: 'a' }, fields: withKey() })
+    const refused = await request(app, 'POST /notes', { content: { text: 'a' }, fields: withKey() })
     t.match(refused.json(), { code: 'conflict', detail: 'on purpose' })
     t.match(lines, [{ msg: 'an idempotency key could not be released' }])
-    t.equal((await ask(app, 'GET /notes')).statusCode, 200, 'the only connection is free')
+    t.equal((await request(app, 'GET /notes')).statusCode, 200, 'the only connection is free')
   })
 }

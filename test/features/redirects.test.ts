@@ -7,7 +7,7 @@ import type { Definition } from '../../lib/index.ts'
 import { redirects } from '../../lib/features/redirects.ts'
 import type { NewPlace } from '../../lib/features/redirects.ts'
 import { within } from '../../lib/features/within.ts'
-import { ada, ask, build, logged, users } from '../app.ts'
+import { ada, build, logged, request, users } from '../app.ts'
 import { storages } from '../storages.ts'
 import { listen, Wire } from '../wire.ts'
 
@@ -39,7 +39,7 @@ for (const { name, skip, open } of storages) {
     await prepare(definition)
     const app = await build(t, { ...definition, prefix: '/v1' })
     for (const slug of ['new', 'ü/%']) {
-      t.equal((await ask(app, 'POST /v1/pages', { content: { slug, title: 'New' } })).statusCode, 201)
+      t.equal((await request(app, 'POST /v1/pages', { content: { slug, title: 'New' } })).statusCode, 201)
     }
     const steps: Array<[string, string]> = [
       ['/v1/pages/old', '/v1/pages/new'],
@@ -48,7 +48,7 @@ for (const { name, skip, open } of storages) {
     ]
     for (const [from, to] of steps) {
       for (const [method, parts] of Object.entries(changes)) {
-        const answer = await ask(app, `${method} ${from}`, { ...parts, fields: { 'if-match': '"other"' } })
+        const answer = await request(app, `${method} ${from}`, { ...parts, fields: { 'if-match': '"other"' } })
         t.equal(answer.statusCode, 301, `${method} ${from}: before preconditions (RFC 9110, section 13.2.1)`)
         t.equal(answer.headers.location, to)
         t.equal(answer.payload, '')
@@ -58,23 +58,23 @@ for (const { name, skip, open } of storages) {
         t.equal(answer.headers['cache-control'], safe ? 'no-cache' : 'no-store')
         t.equal(answer.headers['cache-group-invalidation'], undefined, 'nothing was written')
         t.equal(answer.headers['cache-groups'] !== undefined, safe)
-        t.equal((await ask(app, `HEAD ${to}`)).statusCode, 200)
+        t.equal((await request(app, `HEAD ${to}`)).statusCode, 200)
       }
     }
     t.equal(
-      (await ask(app, 'GET /v1/pages/old?fields=title')).headers.location,
+      (await request(app, 'GET /v1/pages/old?fields=title')).headers.location,
       '/v1/pages/new?fields=title',
       'the query is kept'
     )
-    t.equal((await ask(app, 'GET /v1/pages/old?colour=red')).statusCode, 400)
+    t.equal((await request(app, 'GET /v1/pages/old?colour=red')).statusCode, 400)
     t.equal(
-      (await ask(app, 'GET /v1/pages/old', { fields: { authorization: 'Bearer x' } })).headers['cache-control'],
+      (await request(app, 'GET /v1/pages/old', { fields: { authorization: 'Bearer x' } })).headers['cache-control'],
       'no-store'
     )
-    t.equal((await ask(app, 'GET /v1/pages/other')).statusCode, 404)
-    t.equal((await ask(app, 'OPTIONS /v1/pages/old')).statusCode, 204)
-    t.equal((await ask(app, 'POST /v1/pages', { content: { slug: 'old', title: 'Old' } })).statusCode, 201)
-    t.equal((await ask(app, 'GET /v1/pages/old')).statusCode, 200, 'moved() is called only if no item is found')
+    t.equal((await request(app, 'GET /v1/pages/other')).statusCode, 404)
+    t.equal((await request(app, 'OPTIONS /v1/pages/old')).statusCode, 204)
+    t.equal((await request(app, 'POST /v1/pages', { content: { slug: 'old', title: 'Old' } })).statusCode, 201)
+    t.equal((await request(app, 'GET /v1/pages/old')).statusCode, 200, 'moved() is called only if no item is found')
   })
 }
 
@@ -96,7 +96,7 @@ test('a redirect in a circle, to itself or to a missing item returns 404', async
   )
   for (const slug of ['self', 'a', 'b', 'c', 'lost', 'dots', 'long', 'here', 'again', 'relative']) {
     for (const [method, parts] of Object.entries(changes)) {
-      t.equal((await ask(app, `${method} /pages/${slug}`, parts)).statusCode, 404, `${method} ${slug}`)
+      t.equal((await request(app, `${method} /pages/${slug}`, parts)).statusCode, 404, `${method} ${slug}`)
     }
   }
 })
@@ -114,7 +114,7 @@ test('an item can redirect to any URI', async (t) => {
       broken: { href: 'http://' }
     })
   )
-  const getLocation = async (path: string) => (await ask(app, `GET /pages/${path}`)).headers.location
+  const getLocation = async (path: string) => (await request(app, `GET /pages/${path}`)).headers.location
   t.equal(await getLocation('far'), 'https://example.com/pages/far')
   t.equal(await getLocation('far?fields=title'), 'https://example.com/pages/far?fields=title')
   t.equal(
@@ -130,7 +130,7 @@ test('an item can redirect to any URI', async (t) => {
     '/books/%5Cevil.example/%22%0D%0Ax:%20y%F0%9F%98%80%EF%BF%BD',
     'the header value is escaped'
   )
-  t.equal((await ask(app, 'GET /pages/broken')).statusCode, 500)
+  t.equal((await request(app, 'GET /pages/broken')).statusCode, 500)
 })
 
 test('redirects support status 308, ids that cannot exist, and errors thrown by the function', async (t) => {
@@ -155,22 +155,22 @@ test('redirects support status 308, ids that cannot exist, and errors thrown by 
     ),
     { logger }
   )
-  t.equal((await ask(app, 'GET /users/ada')).statusCode, 404, 'the item does not exist yet')
-  t.equal((await ask(app, `PUT /users/${id}`, { content: ada })).statusCode, 201)
+  t.equal((await request(app, 'GET /users/ada')).statusCode, 404, 'the item does not exist yet')
+  t.equal((await request(app, `PUT /users/${id}`, { content: ada })).statusCode, 201)
   for (const segment of ['ada', long]) {
-    t.match(await ask(app, `GET /users/${segment}`), { statusCode: 308, headers: { location: `/users/${id}` } })
+    t.match(await request(app, `GET /users/${segment}`), { statusCode: 308, headers: { location: `/users/${id}` } })
   }
-  t.match(await ask(app, 'PATCH /users/mine', { content: {}, fields: { 'x-me': id.toUpperCase() } }), {
+  t.match(await request(app, 'PATCH /users/mine', { content: {}, fields: { 'x-me': id.toUpperCase() } }), {
     statusCode: 308,
     headers: { location: `/users/${id}` }
   })
-  t.match((await ask(app, 'GET /users/burnt')).json(), { status: 410, code: 'gone' })
-  t.match((await ask(app, 'GET /users/teapot')).json(), { status: 418, detail: 'short and stout' })
-  const broken = await ask(app, 'DELETE /users/broken')
+  t.match((await request(app, 'GET /users/burnt')).json(), { status: 410, code: 'gone' })
+  t.match((await request(app, 'GET /users/teapot')).json(), { status: 418, detail: 'short and stout' })
+  const broken = await request(app, 'DELETE /users/broken')
   t.equal(broken.statusCode, 500)
   t.notMatch(broken.payload, 'secret')
   t.equal(lines.length, 1)
-  t.equal((await ask(app, 'GET /users/x/y')).json().code, undefined, 'deeper paths belong to the app')
+  t.equal((await request(app, 'GET /users/x/y')).json().code, undefined, 'deeper paths belong to the app')
 })
 
 test('in a nested collection, an item redirects only to items of the same parent', async (t) => {
@@ -185,14 +185,14 @@ test('in a nested collection, an item redirects only to items of the same parent
     books,
     (inner as Definition<{ book: string }>).with(within(books, 'book'))
   ])
-  for (const id of ['one', 'two']) await ask(app, 'POST /books', { content: { id, name: id } })
-  await ask(app, 'POST /books/one/pages', { content: { slug: 'new', title: 'New' } })
-  t.match(await ask(app, 'GET /books/one/pages/old'), {
+  for (const id of ['one', 'two']) await request(app, 'POST /books', { content: { id, name: id } })
+  await request(app, 'POST /books/one/pages', { content: { slug: 'new', title: 'New' } })
+  t.match(await request(app, 'GET /books/one/pages/old'), {
     statusCode: 301,
     headers: { location: '/books/one/pages/new' }
   })
-  t.equal((await ask(app, 'GET /books/two/pages/old')).statusCode, 404)
-  t.equal((await ask(app, 'GET /books/none/pages/old')).statusCode, 404)
+  t.equal((await request(app, 'GET /books/two/pages/old')).statusCode, 404)
+  t.equal((await request(app, 'GET /books/none/pages/old')).statusCode, 404)
 })
 
 test('redirects without a function fail at boot', async (t) => {
@@ -217,7 +217,7 @@ test('a moved collection returns 301 with the rest of the path and the query, fo
   await app.register(moved, { from: '/staff', to: '/users', status: 308, prefix: '/tenants/:tenant' })
   await app.register(moved, { from: '/old/people', to: 'https://example.com/users/' })
   for (const method of app.supportedMethods.filter((method) => method !== 'CONNECT')) {
-    const answer = await ask(app, `${method} /people/1?a=b&c=%2F`, {
+    const answer = await request(app, `${method} /people/1?a=b&c=%2F`, {
       fields: { 'content-type': 'text/nonsense', expect: 'x' }
     })
     t.equal(answer.statusCode, 301, method)
@@ -225,7 +225,7 @@ test('a moved collection returns 301 with the rest of the path and the query, fo
     t.equal(answer.headers['content-length'], '0')
     t.equal(answer.headers['cache-control'], method === 'GET' || method === 'HEAD' ? 'no-cache' : 'no-store', method)
   }
-  const getLocation = async (path: string) => (await ask(app, `GET ${path}`)).headers.location
+  const getLocation = async (path: string) => (await request(app, `GET ${path}`)).headers.location
   t.equal(await getLocation('/people'), '/users')
   t.equal(await getLocation('/people/'), '/users')
   t.equal(await getLocation('/people?q=1'), '/users?q=1')
@@ -234,12 +234,12 @@ test('a moved collection returns 301 with the rest of the path and the query, fo
   t.equal(await getLocation('/tenants/a%2Fb/staff'), '/tenants/a%2Fb/users')
   t.equal(await getLocation('/old/people'), 'https://example.com/users')
   t.equal(await getLocation('/old/people/1?a=b'), 'https://example.com/users/1?a=b')
-  t.equal((await ask(app, 'GET /tenants/7/staff')).statusCode, 308)
+  t.equal((await request(app, 'GET /tenants/7/staff')).statusCode, 308)
   for (const credentials of [{ authorization: 'Basic x' }, { cookie: 'a=b' }]) {
-    t.equal((await ask(app, 'GET /people', { fields: credentials })).headers['cache-control'], 'no-store')
+    t.equal((await request(app, 'GET /people', { fields: credentials })).headers['cache-control'], 'no-store')
   }
-  t.equal((await ask(app, 'GET /peoples')).statusCode, 404)
-  t.equal((await ask(app, 'GET /users')).statusCode, 200)
+  t.equal((await request(app, 'GET /peoples')).statusCode, 404)
+  t.equal((await request(app, 'GET /users')).statusCode, 200)
 })
 
 test('a redirect reads no content and never leads to another host', async (t) => {
@@ -288,8 +288,8 @@ test('hooks of the app run before redirects, and OpenAPI leaves redirects out', 
     if (request.headers.authorization === undefined) throw Object.assign(new Error('who?'), { statusCode: 401 })
   })
   await app.register(moved, { from: '/people', to: '/users' })
-  t.equal((await ask(app, 'GET /people')).statusCode, 401)
-  t.equal((await ask(app, 'GET /people', { fields: { authorization: 'x' } })).statusCode, 301)
+  t.equal((await request(app, 'GET /people')).statusCode, 401)
+  t.equal((await request(app, 'GET /people', { fields: { authorization: 'x' } })).statusCode, 301)
   t.same(documented, [])
 })
 

@@ -11,7 +11,7 @@ import { idempotency } from '../../lib/features/idempotency.ts'
 import { timeout } from '../../lib/features/timeout.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { within } from '../../lib/features/within.ts'
-import { altered, ask, build, created } from '../app.ts'
+import { build, created, modified, request } from '../app.ts'
 import { storages } from '../storages.ts'
 
 const User = Type.Object({
@@ -49,7 +49,7 @@ function users (options: Partial<Options<typeof User>> = {}): Definition {
 const ada = { email: 'ada@example.com', name: 'Ada', password: 'secret' }
 const bob = { email: 'bob@example.com', name: 'Bob' }
 
-async function code (answer: ReturnType<typeof ask>): Promise<string> {
+async function code (answer: ReturnType<typeof request>): Promise<string> {
   const { statusCode, payload } = await answer
   return statusCode < 400 ? String(statusCode) : `${statusCode} ${JSON.parse(payload).code}`
 }
@@ -80,13 +80,13 @@ for (const { name, skip, open } of storages) {
         })
         const { at, tag } = await created(app, '/users', ada)
         await created(app, '/users', bob)
-        t.equal(await code(ask(app, `DELETE ${at}`, { fields: { 'if-match': '"other"' } })), '412 precondition-failed')
-        t.equal(await code(ask(app, `DELETE ${at}`, { fields: { 'if-match': tag } })), '204')
+        t.equal(await code(request(app, `DELETE ${at}`, { fields: { 'if-match': '"other"' } })), '412 precondition-failed')
+        t.equal(await code(request(app, `DELETE ${at}`, { fields: { 'if-match': tag } })), '204')
         t.same(changes, ['create false true', 'create false true', 'remove true false'])
         for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
           t.equal(
             await code(
-              ask(
+              request(
                 app,
                 `${method} ${at}`,
                 method === 'GET' || method === 'DELETE' ? {} : { content: bob, fields: { 'if-match': tag } }
@@ -96,14 +96,14 @@ for (const { name, skip, open } of storages) {
             method
           )
         }
-        t.match(await ask(app, `HEAD ${at}`), {
+        t.match(await request(app, `HEAD ${at}`), {
           statusCode: 410,
           headers: { 'cache-control': 'no-cache', 'content-type': 'application/problem+json' }
         })
-        t.equal(await code(ask(app, 'GET /users/none')), '404 not-found')
-        t.equal(await code(ask(app, 'GET /users/01900000-0000-7000-8000-000000000001')), '404 not-found')
+        t.equal(await code(request(app, 'GET /users/none')), '404 not-found')
+        t.equal(await code(request(app, 'GET /users/01900000-0000-7000-8000-000000000001')), '404 not-found')
         const names = async (query: string) => {
-          const answer = await ask(app, `GET /users${query}`)
+          const answer = await request(app, `GET /users${query}`)
           return [
             answer
               .json()
@@ -116,15 +116,15 @@ for (const { name, skip, open } of storages) {
         t.same(await names('?q=ada&count=true'), ['', '0'])
         t.same(await names('?email=ada@example.com'), ['', undefined])
         t.same(await names('?deletedAt.null=false'), ['', undefined])
-        t.equal((await ask(app, 'QUERY /users', { content: { filter: { name: 'Ada' } } })).payload, '[]')
+        t.equal((await request(app, 'QUERY /users', { content: { filter: { name: 'Ada' } } })).payload, '[]')
         t.equal(
-          await code(ask(app, 'POST /users', { content: ada })),
+          await code(request(app, 'POST /users', { content: ada })),
           '409 not-unique',
           'values of deleted items must still be unique'
         )
         t.equal(
           await code(
-            ask(app, 'POST /users', { content: { ...bob, email: 'c@example.com', deletedAt: '2026-01-01T00:00:00Z' } })
+            request(app, 'POST /users', { content: { ...bob, email: 'c@example.com', deletedAt: '2026-01-01T00:00:00Z' } })
           ),
           '201',
           'clients cannot set deletedAt'
@@ -137,86 +137,86 @@ for (const { name, skip, open } of storages) {
       const app = await start(t, { etag: { required: true }, cache: 'public, max-age=60' })
       const { at, tag, item } = await created(app, '/users', ada)
       await created(app, '/users', bob)
-      t.equal(await code(ask(app, `DELETE ${at}`, { fields: { 'if-match': tag } })), '204')
-      for (const request of [`GET ${at}?deleted=true`, 'GET /users?deleted=true']) {
-        t.equal(await code(ask(app, request)), '403 forbidden')
-        const answer = await ask(app, request, { fields: admin })
+      t.equal(await code(request(app, `DELETE ${at}`, { fields: { 'if-match': tag } })), '204')
+      for (const target of [`GET ${at}?deleted=true`, 'GET /users?deleted=true']) {
+        t.equal(await code(request(app, target)), '403 forbidden')
+        const answer = await request(app, target, { fields: admin })
         t.equal(answer.statusCode, 200)
         t.equal(answer.headers['cache-control'], 'no-store', 'whatever the cache policy')
       }
-      const gone = await ask(app, `GET ${at}?deleted=true`, { fields: admin })
+      const gone = await request(app, `GET ${at}?deleted=true`, { fields: admin })
       t.match(gone.json(), { name: 'Ada', deletedAt: /^\d{4}-.*Z$/ })
       t.equal(gone.json().updatedAt, gone.json().deletedAt, 'deleting an item changes updatedAt')
       t.notMatch(gone.json(), { password: /./ })
       t.not(gone.headers.etag, tag)
-      const list = await ask(app, 'GET /users?deleted=true&limit=1&count=true', { fields: admin })
+      const list = await request(app, 'GET /users?deleted=true&limit=1&count=true', { fields: admin })
       t.equal(list.headers['x-total-count'], '2')
       t.match(String(list.headers.link), 'deleted=true', 'links to other pages include deleted items')
       t.same(
-        (await ask(app, 'GET /users?deleted=true&deletedAt.null=false', { fields: admin }))
+        (await request(app, 'GET /users?deleted=true&deletedAt.null=false', { fields: admin }))
           .json()
           .map((one: { name: string }) => one.name),
         ['Ada']
       )
       t.same(
-        (await ask(app, 'GET /users?deleted=false')).json().map((one: { name: string }) => one.name),
+        (await request(app, 'GET /users?deleted=false')).json().map((one: { name: string }) => one.name),
         ['Bob']
       )
       t.equal(
-        (await ask(app, 'QUERY /users?deleted=true', { content: { filter: { name: 'Ada' } }, fields: admin })).headers[
+        (await request(app, 'QUERY /users?deleted=true', { content: { filter: { name: 'Ada' } }, fields: admin })).headers[
           'content-location'
         ],
         '/users?name=Ada&deleted=true'
       )
       t.equal(
-        await code(ask(app, 'QUERY /users', { content: { deleted: true }, fields: admin })),
+        await code(request(app, 'QUERY /users', { content: { deleted: true }, fields: admin })),
         '422 validation-failed',
         'in the content, it would be read after the access check'
       )
-      t.equal(await code(ask(app, 'GET /users?deleted=yes', { fields: admin })), '400 invalid-query')
-      t.equal(await code(ask(app, 'GET /users?deleted=true&deleted=true', { fields: admin })), '400 invalid-query')
+      t.equal(await code(request(app, 'GET /users?deleted=yes', { fields: admin })), '400 invalid-query')
+      t.equal(await code(request(app, 'GET /users?deleted=true&deleted=true', { fields: admin })), '400 invalid-query')
       const match = { ...admin, 'if-match': String(gone.headers.etag) }
       t.equal(
         await code(
-          ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: { 'if-match': String(gone.headers.etag) } })
+          request(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: { 'if-match': String(gone.headers.etag) } })
         ),
         '410 gone',
         'the caller may not restore'
       )
       t.equal(
-        await code(ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })),
+        await code(request(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })),
         '428 precondition-required'
       )
       t.equal(
-        await code(ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: { ...admin, 'if-match': tag } })),
+        await code(request(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: { ...admin, 'if-match': tag } })),
         '412 precondition-failed'
       )
       t.equal(
-        await code(ask(app, `PATCH ${at}`, { content: { name: 'Eve' }, fields: match })),
+        await code(request(app, `PATCH ${at}`, { content: { name: 'Eve' }, fields: match })),
         '410 gone',
         'only a patch of deletedAt restores'
       )
       t.equal(
-        await code(ask(app, `PATCH ${at}`, { content: { deletedAt: '2030-01-01T00:00:00Z' }, fields: match })),
+        await code(request(app, `PATCH ${at}`, { content: { deletedAt: '2030-01-01T00:00:00Z' }, fields: match })),
         '410 gone'
       )
       t.equal(
-        await code(ask(app, `PATCH ${at}`, { content: { deletedAt: null, id: 'x' }, fields: match })),
+        await code(request(app, `PATCH ${at}`, { content: { deletedAt: null, id: 'x' }, fields: match })),
         '422 validation-failed'
       )
       t.equal(
-        await code(ask(app, `PUT ${at}`, { content: gone.json(), fields: match })),
+        await code(request(app, `PUT ${at}`, { content: gone.json(), fields: match })),
         '410 gone',
         'with deletedAt, it stays deleted'
       )
-      t.equal(await code(ask(app, `DELETE ${at}`, { fields: match })), '410 gone')
-      const back = await ask(app, `PATCH ${at}`, { content: { deletedAt: null, name: 'Ada II' }, fields: match })
+      t.equal(await code(request(app, `DELETE ${at}`, { fields: match })), '410 gone')
+      const back = await request(app, `PATCH ${at}`, { content: { deletedAt: null, name: 'Ada II' }, fields: match })
       t.equal(back.statusCode, 200)
       t.strictSame(back.json(), { ...item, name: 'Ada II', updatedAt: back.json().updatedAt })
-      t.equal(await code(ask(app, `GET ${at}`)), '200')
+      t.equal(await code(request(app, `GET ${at}`)), '200')
       t.equal(
         await code(
-          ask(app, `PATCH ${at}`, {
+          request(app, `PATCH ${at}`, {
             content: { deletedAt: '2030-01-01T00:00:00Z' },
             fields: { ...admin, 'if-match': String(back.headers.etag) }
           })
@@ -225,17 +225,17 @@ for (const { name, skip, open } of storages) {
         'deletedAt is readOnly unless the item is deleted'
       )
       const etag = String(back.headers.etag)
-      t.equal(await code(ask(app, `DELETE ${at}`, { fields: { 'if-match': etag } })), '204')
+      t.equal(await code(request(app, `DELETE ${at}`, { fields: { 'if-match': etag } })), '204')
       const again = {
         ...admin,
-        'if-match': String((await ask(app, `GET ${at}?deleted=true`, { fields: admin })).headers.etag)
+        'if-match': String((await request(app, `GET ${at}?deleted=true`, { fields: admin })).headers.etag)
       }
-      const put = await ask(app, `PUT ${at}`, { content: { email: 'ada@example.com', name: 'Ada III' }, fields: again })
+      const put = await request(app, `PUT ${at}`, { content: { email: 'ada@example.com', name: 'Ada III' }, fields: again })
       t.match(put.json(), { name: 'Ada III', role: 'reader' })
       t.equal(put.statusCode, 200)
       t.equal(
         await code(
-          ask(app, `PATCH ${at}`, {
+          request(app, `PATCH ${at}`, {
             content: [{ op: 'test', path: '/name', value: 'Ada III' }],
             type: 'application/json-patch+json',
             fields: { 'if-match': '*' }
@@ -254,29 +254,29 @@ for (const { name, skip, open } of storages) {
     const { at } = await created(app, '/users', { ...ada, name: '0' })
     for (let round = 0; round < 10; round++) {
       const answers = await Promise.all([
-        ask(app, `DELETE ${at}`),
-        ask(app, `PATCH ${at}`, { content: { name: String(round) } }),
-        ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin }),
-        ask(app, `DELETE ${at}`),
-        ask(app, `PATCH ${at}`, { content: { role: String(round) } }),
-        ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })
+        request(app, `DELETE ${at}`),
+        request(app, `PATCH ${at}`, { content: { name: String(round) } }),
+        request(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin }),
+        request(app, `DELETE ${at}`),
+        request(app, `PATCH ${at}`, { content: { role: String(round) } }),
+        request(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })
       ])
       t.same(
         answers.map(({ statusCode }) => statusCode).filter((status) => ![200, 204, 410].includes(status)),
         []
       )
       const [, patched, , , promoted] = answers
-      const { name, role } = (await ask(app, `GET ${at}?deleted=true`, { fields: admin })).json()
+      const { name, role } = (await request(app, `GET ${at}?deleted=true`, { fields: admin })).json()
       if (patched!.statusCode === 200) t.equal(name, String(round), 'no confirmed change is lost')
       if (promoted!.statusCode === 200) t.equal(role, String(round))
-      await ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })
-      const alone = await Promise.all([1, 2, 3, 4].map(() => ask(app, `DELETE ${at}`)))
+      await request(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })
+      const alone = await Promise.all([1, 2, 3, 4].map(() => request(app, `DELETE ${at}`)))
       t.same(
         alone.map(({ statusCode }) => statusCode).sort(),
         [204, 410, 410, 410],
         'one request deletes, the others get 410'
       )
-      await ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })
+      await request(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })
     }
   })
 }
@@ -284,10 +284,10 @@ for (const { name, skip, open } of storages) {
 test('without allow, no caller can read or restore deleted items', async (t) => {
   const app = await build(t, base().with(softDelete({ property: 'deletedAt' })))
   const { at } = await created(app, '/users', ada)
-  await ask(app, `DELETE ${at}`)
-  t.equal(await code(ask(app, 'GET /users?deleted=true', { fields: admin })), '400 invalid-query')
-  t.equal(await code(ask(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })), '410 gone')
-  t.equal(await code(ask(app, `PUT ${at}`, { content: bob, fields: admin })), '410 gone')
+  await request(app, `DELETE ${at}`)
+  t.equal(await code(request(app, 'GET /users?deleted=true', { fields: admin })), '400 invalid-query')
+  t.equal(await code(request(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin })), '410 gone')
+  t.equal(await code(request(app, `PUT ${at}`, { content: bob, fields: admin })), '410 gone')
 })
 
 test('PUT that creates returns 410 for a deleted item, or restores it for a permitted caller', async (t) => {
@@ -315,16 +315,16 @@ test('PUT that creates returns 410 for a deleted item, or restores it for a perm
       softDelete({ property: 'removed', allow: ({ request }) => request?.headers.authorization === 'admin' })
     )
   )
-  const put = (fields = {}) => code(ask(app, 'PUT /pages/a', { content: { title: ' A ' }, fields }))
+  const put = (fields = {}) => code(request(app, 'PUT /pages/a', { content: { title: ' A ' }, fields }))
   t.equal(await put(), '201')
   t.equal(await put(), '200')
-  t.equal(await code(ask(app, 'DELETE /pages/a')), '204')
+  t.equal(await code(request(app, 'DELETE /pages/a')), '204')
   t.equal(await put(), '410 gone')
   t.equal(await put({ 'if-none-match': '*' }), '410 gone')
-  t.equal(await code(ask(app, 'POST /pages', { content: { slug: 'a', title: 'A' } })), '409 not-unique')
+  t.equal(await code(request(app, 'POST /pages', { content: { slug: 'a', title: 'A' } })), '409 not-unique')
   t.equal(await put(admin), '200')
   t.same(prepared, ['create false false', 'replace false false', 'create false false', 'replace true false'])
-  t.equal((await ask(app, 'GET /pages/a')).json().title, 'A')
+  t.equal((await request(app, 'GET /pages/a')).json().title, 'A')
 })
 
 test('expand and nested collections leave out deleted items', async (t) => {
@@ -342,27 +342,27 @@ test('expand and nested collections leave out deleted items', async (t) => {
   const author = await created(app, '/authors', ada)
   const article = await created(app, `${author.at}/articles`, { title: 'One' })
   t.equal(
-    await code(ask(app, `POST ${author.at}/articles`, { content: [{ title: 'Two' }, { title: 'Three' }] })),
+    await code(request(app, `POST ${author.at}/articles`, { content: [{ title: 'Two' }, { title: 'Three' }] })),
     '201'
   )
-  await ask(app, `DELETE ${article.at}`)
-  t.equal(await code(ask(app, `GET ${article.at}`)), '410 gone')
-  t.equal((await ask(app, `GET ${author.at}/articles`)).json().length, 2)
-  t.equal((await ask(app, `GET ${author.at}/articles?deleted=true`)).json().length, 3)
+  await request(app, `DELETE ${article.at}`)
+  t.equal(await code(request(app, `GET ${article.at}`)), '410 gone')
+  t.equal((await request(app, `GET ${author.at}/articles`)).json().length, 2)
+  t.equal((await request(app, `GET ${author.at}/articles?deleted=true`)).json().length, 3)
   const other = await created(app, '/authors', bob)
   t.equal(
-    await code(ask(app, `GET ${other.at}/articles/${String(article.item.id)}`)),
+    await code(request(app, `GET ${other.at}/articles/${String(article.item.id)}`)),
     '404 not-found',
     'it never existed under another parent'
   )
   t.equal(
-    await code(ask(app, `PATCH ${other.at}/articles/${String(article.item.id)}`, { content: { gone: null } })),
+    await code(request(app, `PATCH ${other.at}/articles/${String(article.item.id)}`, { content: { gone: null } })),
     '404 not-found'
   )
-  t.equal((await ask(app, 'GET /articles?expand=author')).json()[0].author.name, 'Ada')
-  await ask(app, `DELETE ${author.at}`)
-  t.equal((await ask(app, 'GET /articles?expand=author')).json()[0].author, null)
-  t.equal(await code(ask(app, `GET ${author.at}/articles`)), '404 not-found')
+  t.equal((await request(app, 'GET /articles?expand=author')).json()[0].author.name, 'Ada')
+  await request(app, `DELETE ${author.at}`)
+  t.equal((await request(app, 'GET /articles?expand=author')).json()[0].author, null)
+  t.equal(await code(request(app, `GET ${author.at}/articles`)), '404 not-found')
 })
 
 test('a deleted item that moved returns 301', async (t) => {
@@ -372,17 +372,17 @@ test('a deleted item that moved returns 301', async (t) => {
     users().with(redirects({ to: ({ id }) => (id === target.id ? { href: '/people/1' } : undefined) }))
   )
   const { at, item } = await created(app, '/users', ada)
-  await ask(app, `DELETE ${at}`)
-  t.equal(await code(ask(app, `GET ${at}`)), '410 gone')
+  await request(app, `DELETE ${at}`)
+  t.equal(await code(request(app, `GET ${at}`)), '410 gone')
   target.id = String(item.id)
-  t.match(await ask(app, `GET ${at}`), { statusCode: 301, headers: { location: '/people/1' } })
+  t.match(await request(app, `GET ${at}`), { statusCode: 301, headers: { location: '/people/1' } })
 })
 
 test('softDelete detects writes and restores of other writers', async (t) => {
   let rivals = 0
   let restore = false
   const definition = base({
-    storage: altered((storage) => ({
+    storage: modified((storage) => ({
       async replace (id, item, expected, context) {
         const entry = rivals-- > 0 ? await storage.find(id, context) : undefined
         if (entry !== undefined) {
@@ -413,26 +413,26 @@ test('softDelete detects writes and restores of other writers', async (t) => {
   const app = await build(t, definition)
   const { at, tag } = await created(app, '/users', ada)
   rivals = 5
-  t.equal(await code(ask(app, `DELETE ${at}`)), '204')
+  t.equal(await code(request(app, `DELETE ${at}`)), '204')
   t.equal(
-    (await ask(app, `GET ${at}?deleted=true`, { fields: admin })).json().role,
+    (await request(app, `GET ${at}?deleted=true`, { fields: admin })).json().role,
     'rival 0',
     'the deleted item contains the other writes'
   )
   t.equal(
-    await code(ask(app, `GET ${at}?deleted=true`)),
+    await code(request(app, `GET ${at}?deleted=true`)),
     '401 unauthenticated',
     'an error thrown by the permission is sent'
   )
   restore = true
-  t.equal(await code(ask(app, `PATCH ${at}`, { content: { name: 'x', deletedAt: null }, fields: admin })), '200')
+  t.equal(await code(request(app, `PATCH ${at}`, { content: { name: 'x', deletedAt: null }, fields: admin })), '200')
   rivals = 1000
-  t.equal(await code(ask(app, `DELETE ${at}`)), '409 concurrent-update')
+  t.equal(await code(request(app, `DELETE ${at}`)), '409 concurrent-update')
   rivals = 0
-  const now = String((await ask(app, `GET ${at}`)).headers.etag)
+  const now = String((await request(app, `GET ${at}`)).headers.etag)
   rivals = 1
-  t.equal(await code(ask(app, `DELETE ${at}`, { fields: { 'if-match': now } })), '412 precondition-failed')
-  t.equal(await code(ask(app, `DELETE ${at}`, { fields: { 'if-match': tag } })), '412 precondition-failed')
+  t.equal(await code(request(app, `DELETE ${at}`, { fields: { 'if-match': now } })), '412 precondition-failed')
+  t.equal(await code(request(app, `DELETE ${at}`, { fields: { 'if-match': tag } })), '412 precondition-failed')
   const { storage } = definition
   const context = { signal: new AbortController().signal, scope: undefined }
   const id = at.slice('/users/'.length)
@@ -449,23 +449,23 @@ test('restoring an item neither reveals nor removes properties that the caller c
     }).with(softDelete({ property: 'deletedAt', allow: () => true }))
   )
   const boss = { 'x-boss': 'yes' }
-  const posted = await ask(app, 'POST /users', { content: { ...ada, role: 'writer' }, fields: boss })
+  const posted = await request(app, 'POST /users', { content: { ...ada, role: 'writer' }, fields: boss })
   const at = String(posted.headers.location)
   for (const [method, content] of [
     ['PATCH', { deletedAt: null }],
     ['PUT', { email: ada.email, name: 'Ada II' }]
   ] as const) {
-    t.equal(await code(ask(app, `DELETE ${at}`)), '204')
-    t.notOk('role' in (await ask(app, `GET ${at}?deleted=true`)).json())
-    t.equal((await ask(app, 'GET /users?deleted=true')).json().length, 1)
+    t.equal(await code(request(app, `DELETE ${at}`)), '204')
+    t.notOk('role' in (await request(app, `GET ${at}?deleted=true`)).json())
+    t.equal((await request(app, 'GET /users?deleted=true')).json().length, 1)
     t.equal(
-      await code(ask(app, `${method} ${at}`, { content: { ...content, role: 'admin' } })),
+      await code(request(app, `${method} ${at}`, { content: { ...content, role: 'admin' } })),
       '422 validation-failed'
     )
-    const back = await ask(app, `${method} ${at}`, { content })
+    const back = await request(app, `${method} ${at}`, { content })
     t.equal(back.statusCode, 200)
     t.notOk('role' in back.json(), method)
-    t.equal((await ask(app, `GET ${at}`, { fields: boss })).json().role, 'writer', 'the property is kept')
+    t.equal((await request(app, `GET ${at}`, { fields: boss })).json().role, 'writer', 'the property is kept')
   }
 })
 
@@ -491,7 +491,7 @@ test('invalid softDelete options fail at boot', async (t) => {
     [{}, { property, permits: () => true }, 'BAD_OPTION', /softDelete: there is no option "permits"/],
     [{}, { property, allow: true }, 'BAD_OPTION', /softDelete: allow is true\. It must be a function/],
     [
-      { storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } })), unique: [] },
+      { storage: modified(({ supports }) => ({ supports: { ...supports, filter: false } })), unique: [] },
       { property },
       'UNSUPPORTED',
       /softDelete leaves deleted items out/
@@ -505,7 +505,7 @@ test('invalid softDelete options fail at boot', async (t) => {
     )
   }
   const untransacted = users({
-    storage: altered((storage) => {
+    storage: modified((storage) => {
       const { transaction, ...rest } = storage
       return { ...rest, supports: { ...rest.supports, transactions: false }, transaction: undefined } as never
     })
@@ -516,14 +516,14 @@ test('invalid softDelete options fail at boot', async (t) => {
 test('a request with an Idempotency-Key is applied once, also with softDelete and timeout', async (t) => {
   const app = await build(t, users().with(idempotency(), timeout(10_000)))
   const fields = { 'idempotency-key': '"one"' }
-  const first = await ask(app, 'POST /users', { content: ada, fields })
+  const first = await request(app, 'POST /users', { content: ada, fields })
   t.equal(first.statusCode, 201)
-  const again = await ask(app, 'POST /users', { content: ada, fields })
+  const again = await request(app, 'POST /users', { content: ada, fields })
   t.match(
     [again.statusCode, again.headers.location, again.headers['idempotent-replayed']],
     [201, first.headers.location, 'true']
   )
-  t.equal((await ask(app, 'GET /users')).json().length, 1)
-  t.equal((await ask(app, `DELETE ${first.headers.location as string}`)).statusCode, 204)
-  t.equal(await code(ask(app, `GET ${first.headers.location as string}`)), '410 gone')
+  t.equal((await request(app, 'GET /users')).json().length, 1)
+  t.equal((await request(app, `DELETE ${first.headers.location as string}`)).statusCode, 204)
+  t.equal(await code(request(app, `GET ${first.headers.location as string}`)), '410 gone')
 })

@@ -11,7 +11,7 @@ import { timeout } from '../../lib/features/timeout.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { within } from '../../lib/features/within.ts'
-import { altered, ask, build, created, gate, logged, notes, users } from '../app.ts'
+import { build, created, gate, logged, modified, notes, request, users } from '../app.ts'
 import { noServers } from '../storage/databases.ts'
 import { startPostgres } from '../storage/servers.ts'
 import { storages } from '../storages.ts'
@@ -28,7 +28,7 @@ const unchanged = /took longer than 250 ms\. Nothing was changed\.$/
 const begun = /took longer than 250 ms\. Its write had begun/
 
 async function texts (app: FastifyInstance): Promise<unknown[]> {
-  return (await ask(app, 'GET /notes')).json().map(({ text }: { text: string }) => text)
+  return (await request(app, 'GET /notes')).json().map(({ text }: { text: string }) => text)
 }
 
 test('an action that exceeds its timeout returns 503 with Retry-After and aborts the signal', async (t) => {
@@ -47,7 +47,7 @@ test('an action that exceeds its timeout returns 503 with Retry-After and aborts
     const app = await build(
       t,
       notes({
-        storage: altered((storage) => ({
+        storage: modified((storage) => ({
           [verb]: async (...args: never[]) => {
             if (slow) {
               const { signal } = args.at(-1) as unknown as { signal: AbortSignal }
@@ -102,7 +102,7 @@ test('a timeout during beforeValidation cancels the write', async (t) => {
       }
     }).with(timeout({ create: limit }))
   )
-  const answer = await ask(app, 'POST /notes', { content: { text: 'late' } })
+  const answer = await request(app, 'POST /notes', { content: { text: 'late' } })
   t.match(answer.json(), { ...timedOut, detail: unchanged })
   prepared.open()
   await wait(20)
@@ -123,18 +123,18 @@ test('a timeout in the middle of a bulk POST rolls back all items', async (t) =>
       }
     }).with(timeout(limit), bulk())
   )
-  t.match((await ask(app, 'POST /notes', { content: [{ text: '1' }, { text: '2' }, { text: '3' }] })).json(), timedOut)
+  t.match((await request(app, 'POST /notes', { content: [{ text: '1' }, { text: '2' }, { text: '3' }] })).json(), timedOut)
   await wait(2 * limit)
   t.strictSame(await texts(app), [])
-  t.equal((await ask(app, 'POST /notes', { content: [{ text: '1' }, { text: '2' }] })).statusCode, 201)
+  t.equal((await request(app, 'POST /notes', { content: [{ text: '1' }, { text: '2' }] })).statusCode, 201)
 })
 
 /** A storage with slow writes that ignore the signal. */
 function slowly (
   milliseconds: number,
   write: (storage: Storage<object>) => Storage<object>['insert'] = (storage) => storage.insert
-): ReturnType<typeof altered> {
-  return altered((storage) => ({
+): ReturnType<typeof modified> {
+  return modified((storage) => ({
     insert: async (...args) => {
       await wait(milliseconds)
       return write(storage)(...args)
@@ -155,7 +155,7 @@ test('a write that started before the timeout and completes returns success', as
       }
     }).with(timeout(limit))
   )
-  const answer = await ask(app, 'POST /notes', { content: { text: 'done' } })
+  const answer = await request(app, 'POST /notes', { content: { text: 'done' } })
   t.equal(answer.statusCode, 201)
   t.strictSame([await texts(app), changes], [['done'], ['create']])
 })
@@ -165,7 +165,7 @@ test('a write that started before the timeout returns its conflict, or 503 if it
     t,
     notes({ storage: slowly(2 * limit, () => async () => ({ refused: 'conflict' })) }).with(timeout(limit))
   )
-  t.match((await ask(refused, 'POST /notes', { content: { text: 'a' } })).json(), { status: 409, code: 'conflict' })
+  t.match((await request(refused, 'POST /notes', { content: { text: 'a' } })).json(), { status: 409, code: 'conflict' })
   const { lines, logger } = logged()
   const failed = await build(
     t,
@@ -176,7 +176,7 @@ test('a write that started before the timeout returns its conflict, or 503 if it
     }).with(timeout(limit)),
     { logger }
   )
-  t.match((await ask(failed, 'POST /notes', { content: { text: 'a' } })).json(), { ...timedOut, detail: begun })
+  t.match((await request(failed, 'POST /notes', { content: { text: 'a' } })).json(), { ...timedOut, detail: begun })
   t.match(JSON.stringify(lines), /the connection is gone/, 'the log has the cause')
 })
 
@@ -185,7 +185,7 @@ test('a write is not retried after the timeout', async (t) => {
   const app = await build(
     t,
     notes({
-      storage: altered(() => ({
+      storage: modified(() => ({
         replace: async () => {
           writes++
           await wait(2 * limit)
@@ -195,20 +195,20 @@ test('a write is not retried after the timeout', async (t) => {
     }).with(timeout({ all: 5000, replace: limit }))
   )
   const { at } = await created(app, '/notes', { text: 'a' })
-  t.match((await ask(app, `PUT ${at}`, { content: { text: 'b' } })).json(), { ...timedOut, detail: unchanged })
+  t.match((await request(app, `PUT ${at}`, { content: { text: 'b' } })).json(), { ...timedOut, detail: unchanged })
   t.equal(writes, 1)
 })
 
 test('a write without a result for one second returns 503, and afterCommit runs once it completes', async (t) => {
   const [changed, stuck] = [gate(), gate()]
-  const storage = altered(({ insert }) => ({
+  const storage = modified(({ insert }) => ({
     insert: async (...args) => {
       await stuck.opened
       return insert(...args)
     }
   }))
   const app = await build(t, notes({ storage, hooks: { afterCommit: changed.open } }).with(timeout(limit)))
-  t.match((await ask(app, 'POST /notes', { content: { text: 'later' } })).json(), { ...timedOut, detail: begun })
+  t.match((await request(app, 'POST /notes', { content: { text: 'later' } })).json(), { ...timedOut, detail: begun })
   stuck.open()
   await changed.opened
   t.strictSame(await texts(app), ['later'])
@@ -216,7 +216,7 @@ test('a write without a result for one second returns 503, and afterCommit runs 
 
 test('with an Idempotency-Key, a repeat after a timeout neither loses nor duplicates the write', async (t) => {
   const fields = { 'idempotency-key': '"k1"' }
-  const post = (app: FastifyInstance) => ask(app, 'POST /notes', { content: { text: 'once' }, fields })
+  const post = (app: FastifyInstance) => request(app, 'POST /notes', { content: { text: 'once' }, fields })
   const [prepared, finished] = [gate(), gate()]
   const before = await build(
     t,
@@ -272,9 +272,9 @@ for (const { name, skip, open } of storages) {
     await prepare(definition)
     const app = await build(t, definition)
     const { at } = await created(app, '/notes', { text: 'first' })
-    const slow = ask(app, `PATCH ${at}`, { content: { text: 'patched' }, type: 'application/merge-patch+json' })
+    const slow = request(app, `PATCH ${at}`, { content: { text: 'patched' }, type: 'application/merge-patch+json' })
     await begun.opened
-    const late = [ask(app, 'POST /notes', { content: { text: 'late' } }), ask(app, `DELETE ${at}`)]
+    const late = [request(app, 'POST /notes', { content: { text: 'late' } }), request(app, `DELETE ${at}`)]
     for (const answer of await Promise.all(late)) t.match(answer.json(), { ...timedOut, detail: unchanged })
     released.open()
     t.equal((await slow).statusCode, 200)
@@ -286,7 +286,7 @@ for (const { name, skip, open } of storages) {
 test('the timeout includes reading the parent of a nested collection', async (t) => {
   const never = gate()
   const parent = users({
-    storage: altered(() => ({
+    storage: modified(() => ({
       find: async () => {
         await never.opened
         return undefined
@@ -297,21 +297,21 @@ test('the timeout includes reading the parent of a nested collection', async (t)
     within(parent, 'role')
   )
   const app = await build(t, [parent, child])
-  const answer = await ask(app, 'GET /users/01900000-0000-7000-8000-000000000001/notes')
+  const answer = await request(app, 'GET /users/01900000-0000-7000-8000-000000000001/notes')
   t.match(answer.json(), timedOut)
 })
 
 test('an action without a timeout is not limited, and a completed action leaves no timer', async (t) => {
   const app = await build(t, notes({ storage: slowly(100) }).with(timeout({ list: limit })))
-  t.equal((await ask(app, 'POST /notes', { content: { text: 'a' } })).statusCode, 201)
+  t.equal((await request(app, 'POST /notes', { content: { text: 'a' } })).statusCode, 201)
   const before = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-  for (let turn = 0; turn < 10; turn++) t.equal((await ask(app, 'GET /notes')).statusCode, 200)
+  for (let turn = 0; turn < 10; turn++) t.equal((await request(app, 'GET /notes')).statusCode, 200)
   t.equal(process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length, before)
 })
 
 test('timeout adds no transactions to a storage without them, and does not limit direct calls', async (t) => {
   const definition = notes({
-    storage: altered((storage) => ({
+    storage: modified((storage) => ({
       supports: { ...storage.supports, transactions: false },
       transaction: undefined as never
     }))
@@ -336,14 +336,14 @@ test(
     const app = await build(t, definition.with(timeout({ create: 150 })))
     const other = new DatabaseSync(file)
     other.exec('BEGIN IMMEDIATE')
-    const answer = await ask(app, 'POST /notes', { content: { text: 'late' } })
+    const answer = await request(app, 'POST /notes', { content: { text: 'late' } })
     t.match(answer.json(), timedOut)
     other.exec('ROLLBACK')
     other.close()
     await wait(600)
     t.strictSame(await texts(app), [])
     const unlimited = await build(t, definition)
-    t.equal((await ask(unlimited, 'POST /notes', { content: { text: 'next' } })).statusCode, 201)
+    t.equal((await request(unlimited, 'POST /notes', { content: { text: 'next' } })).statusCode, 201)
   }
 )
 
@@ -364,7 +364,7 @@ test('PostgreSQL: a write that waits for a lock at the timeout is canceled, and 
     await locker.query('BEGIN')
     await locker.query('LOCK TABLE notes IN ACCESS EXCLUSIVE MODE')
     t.match(
-      (await ask(app, 'POST /notes', { content: sent })).json(),
+      (await request(app, 'POST /notes', { content: sent })).json(),
       { ...timedOut, detail: new RegExp(`took longer than 500 ms\\. ${effect}`) }
     )
     await locker.query('ROLLBACK')
@@ -395,7 +395,7 @@ test('PostgreSQL: a write that cannot be canceled is reported as stored', { skip
   await locker.query('BEGIN')
   await locker.query('LOCK TABLE notes IN ACCESS EXCLUSIVE MODE')
   isLocked = true
-  t.equal((await ask(app, 'POST /notes', { content: { text: 'stored' } })).statusCode, 201)
+  t.equal((await request(app, 'POST /notes', { content: { text: 'stored' } })).statusCode, 201)
   t.equal(isLocked, false, 'the timeout has canceled it')
   t.strictSame(await texts(app), ['stored'])
   locker.release()
@@ -407,7 +407,7 @@ test('the signal of a request aborts if the client disconnects, and not after a 
   const app = await build(
     t,
     notes({
-      storage: altered((storage) => ({
+      storage: modified((storage) => ({
         list: async (query, context) => {
           signals.push(context.signal)
           if (signals.length === 2) {
@@ -464,7 +464,7 @@ test('a client that disconnects during a transaction is one line in the log, and
 test('a signal that is created after the client has disconnected is already aborted', async (t) => {
   const called = gate()
   const signals: Array<boolean> = []
-  const storage = altered(({ list }) => ({
+  const storage = modified(({ list }) => ({
     list (query, context) {
       signals.push(context.signal.aborted)
       called.open()

@@ -12,7 +12,7 @@ import { bulk } from '../../lib/features/bulk.ts'
 import { timeout } from '../../lib/features/timeout.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { within } from '../../lib/features/within.ts'
-import { altered, ask, build, created } from '../app.ts'
+import { build, created, modified, request } from '../app.ts'
 import { storages } from '../storages.ts'
 
 const User = Type.Object({
@@ -130,7 +130,7 @@ for (const { name, skip, open } of storages) {
     const app = await serve(t, [usersV1, users], ['/v1', '/v2'])
     const { item } = await created(app, '/v2/users', ada)
     const at = `/users/${String(item.id)}`
-    const old = await ask(app, `GET /v1${at}`)
+    const old = await request(app, `GET /v1${at}`)
     t.strictSame(old.json(), {
       id: item.id,
       mail: 'ada@example.com',
@@ -139,18 +139,18 @@ for (const { name, skip, open } of storages) {
       initials: 'AL',
       updatedAt: item.updatedAt
     })
-    t.equal(old.headers['last-modified'], (await ask(app, `GET /v2${at}`)).headers['last-modified'])
-    t.not(old.headers.etag, (await ask(app, `GET /v2${at}`)).headers.etag, 'each version has its own tags')
-    t.equal((await ask(app, `GET /v1${at}`, { fields: { 'if-none-match': String(old.headers.etag) } })).statusCode, 304)
+    t.equal(old.headers['last-modified'], (await request(app, `GET /v2${at}`)).headers['last-modified'])
+    t.not(old.headers.etag, (await request(app, `GET /v2${at}`)).headers.etag, 'each version has its own tags')
+    t.equal((await request(app, `GET /v1${at}`, { fields: { 'if-none-match': String(old.headers.etag) } })).statusCode, 304)
 
-    const patched = await ask(app, `PATCH /v1${at}`, {
+    const patched = await request(app, `PATCH /v1${at}`, {
       content: { name: 'Ada King', admin: true },
       fields: { 'if-match': String(old.headers.etag) }
     })
     t.equal(patched.statusCode, 200)
     const king: Record<string, unknown> = patched.json()
     t.match(king, { name: 'Ada King', admin: true, initials: 'AK' })
-    const now = (await ask(app, `GET /v2${at}`)).json()
+    const now = (await request(app, `GET /v2${at}`)).json()
     t.strictSame(
       now,
       { ...item, name: { first: 'Ada', last: 'King' }, role: 'admin', updatedAt: now.updatedAt },
@@ -158,7 +158,7 @@ for (const { name, skip, open } of storages) {
     )
     t.equal(
       (
-        await ask(app, `PATCH /v1${at}`, {
+        await request(app, `PATCH /v1${at}`, {
           content: { admin: false },
           fields: { 'if-match': String(old.headers.etag) }
         })
@@ -167,67 +167,67 @@ for (const { name, skip, open } of storages) {
     )
     t.equal(
       (
-        await ask(app, `DELETE /v1${at}`, {
-          fields: { 'if-match': String((await ask(app, `GET /v2${at}`)).headers.etag) }
+        await request(app, `DELETE /v1${at}`, {
+          fields: { 'if-match': String((await request(app, `GET /v2${at}`)).headers.etag) }
         })
       ).statusCode,
       412,
       'a tag of the other version does not match'
     )
 
-    const put = await ask(app, `PUT /v1${at}`, { content: { ...king, name: 'Augusta King', city: 'London' } })
+    const put = await request(app, `PUT /v1${at}`, { content: { ...king, name: 'Augusta King', city: 'London' } })
     t.match(put.json(), { name: 'Augusta King', city: 'London', admin: true })
     t.equal(
       (
-        await ask(app, `PUT /v1${at}`, { content: { mail: 'ada@example.com', name: 'Augusta King', admin: true } })
+        await request(app, `PUT /v1${at}`, { content: { mail: 'ada@example.com', name: 'Augusta King', admin: true } })
       ).json().city,
       undefined,
       'undefined removes a property'
     )
-    t.notOk('city' in (await ask(app, `GET /v2${at}`)).json())
+    t.notOk('city' in (await request(app, `GET /v2${at}`)).json())
 
-    const posted = await ask(app, 'POST /v1/users', {
+    const posted = await request(app, 'POST /v1/users', {
       content: { mail: 'bob@example.com', name: 'Bob Babbage', password: 'engine' }
     })
     t.equal(posted.statusCode, 201)
     t.match(posted.json(), { name: 'Bob Babbage', admin: false, initials: 'BB' })
     t.match(
-      (await ask(app, `GET /v2/users/${posted.json().id}`)).json(),
+      (await request(app, `GET /v2/users/${posted.json().id}`)).json(),
       { email: 'bob@example.com', role: 'reader', tags: [], createdAt: /Z$/ },
       'with the defaults and timestamps of the current version'
     )
     t.match(posted.headers.location, /^\/v1\/users\//)
 
-    t.match((await ask(app, 'POST /v1/users', { content: { mail: 'bob@example.com', name: 'Bob Bobson' } })).json(), {
+    t.match((await request(app, 'POST /v1/users', { content: { mail: 'bob@example.com', name: 'Bob Bobson' } })).json(), {
       status: 409,
       errors: [{ pointer: '/mail' }]
     })
-    t.match((await ask(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: 'Cher' } })).json(), {
+    t.match((await request(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: 'Cher' } })).json(), {
       status: 422,
       errors: [{ pointer: '/name', message: 'must have two words' }]
     })
     t.match(
-      (await ask(app, 'POST /v1/users', { content: { mail: 'c', email: 'c@example.com', name: 'C D' } })).json(),
+      (await request(app, 'POST /v1/users', { content: { mail: 'c', email: 'c@example.com', name: 'C D' } })).json(),
       { status: 422, errors: [{ pointer: '/email' }, { pointer: '/mail' }] },
       'its own schema is checked first'
     )
     t.match(
-      (await ask(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: ' D' } })).json(),
+      (await request(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: ' D' } })).json(),
       { status: 422, errors: [{ pointer: '/name/first' }] },
       'then the schema of the current version'
     )
     t.match(
-      (await ask(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: 'C Banned' } })).json(),
+      (await request(app, 'POST /v1/users', { content: { mail: 'c@example.com', name: 'C Banned' } })).json(),
       { status: 403, detail: 'Not here.' },
       'the hooks of the current version run'
     )
-    t.match((await ask(app, `PATCH /v1${at}`, { content: { initials: 'XX' } })).json(), {
+    t.match((await request(app, `PATCH /v1${at}`, { content: { initials: 'XX' } })).json(), {
       status: 422,
       errors: [{ pointer: '/initials', message: 'is read-only' }]
     })
     t.equal(
       (
-        await ask(app, 'POST /v1/users', {
+        await request(app, 'POST /v1/users', {
           content: [
             { mail: 'd@example.com', name: 'D E' },
             { mail: 'e@example.com', name: 'E F' }
@@ -236,10 +236,10 @@ for (const { name, skip, open } of storages) {
       ).statusCode,
       201
     )
-    t.equal((await ask(app, 'GET /v2/users')).json().length, 4)
-    t.equal((await ask(app, `DELETE /v1${at}`)).statusCode, 204)
-    t.equal((await ask(app, `GET /v2${at}`)).statusCode, 404)
-    t.equal((await ask(app, `GET /v1${at}`)).statusCode, 404)
+    t.equal((await request(app, 'GET /v2/users')).json().length, 4)
+    t.equal((await request(app, `DELETE /v1${at}`)).statusCode, 204)
+    t.equal((await request(app, `GET /v2${at}`)).statusCode, 404)
+    t.equal((await request(app, `GET /v1${at}`)).statusCode, 404)
     t.same(log, [
       'create undefined reader',
       'update reader admin',
@@ -258,12 +258,12 @@ for (const { name, skip, open } of storages) {
     await prepare(users)
     const app = await serve(t, [usersV1, users], ['/v1', '/v2'])
     for (const [index, city] of ['Rome', 'Oslo', 'Rome'].entries()) {
-      await ask(app, 'POST /v2/users', {
+      await request(app, 'POST /v2/users', {
         content: { email: `${index}@example.com`, name: { first: 'A', last: String(index) }, city }
       })
     }
     const mails = async (query: string) =>
-      (await ask(app, `GET /v1/users${query}`))
+      (await request(app, `GET /v1/users${query}`))
         .json()
         .map((item: { mail: string }) => item.mail[0])
         .join('')
@@ -271,20 +271,20 @@ for (const { name, skip, open } of storages) {
     t.equal(await mails('?mail.like=1*'), '1')
     t.equal(await mails('?q=oslo'), '1')
     t.equal(await mails('?mail.ne=1@example.com&sort=-mail'), '20')
-    t.same((await ask(app, 'GET /v1/users?mail=1@example.com&fields=name')).json(), [{ name: 'A 1' }])
+    t.same((await request(app, 'GET /v1/users?mail=1@example.com&fields=name')).json(), [{ name: 'A 1' }])
     t.equal(
       (
-        await ask(app, 'QUERY /v1/users', {
+        await request(app, 'QUERY /v1/users', {
           content: { filter: { any: [{ mail: '0@example.com' }, { not: { city: 'Rome' } }] }, sort: ['mail'] }
         })
       ).json().length,
       2
     )
-    const first = await ask(app, 'GET /v1/users?sort=mail&limit=2')
+    const first = await request(app, 'GET /v1/users?sort=mail&limit=2')
     const next = /<([^>]+)>; rel="next"/.exec(String(first.headers.link))![1]!
-    t.match((await ask(app, `GET ${next}`)).json(), [{ mail: '2@example.com' }])
+    t.match((await request(app, `GET ${next}`)).json(), [{ mail: '2@example.com' }])
     for (const key of ['name', 'admin', 'initials', 'role', 'email', 'password']) {
-      t.equal((await ask(app, `GET /v1/users?${key}=x`)).statusCode, 400, key)
+      t.equal((await request(app, `GET /v1/users?${key}=x`)).statusCode, 400, key)
     }
   })
 }
@@ -294,13 +294,13 @@ test('versions by Accept-Version share one path, with Vary', async (t) => {
   const app = await build(t, [usersV1, users])
   const v1 = { 'accept-version': '1.x' }
   const v2 = { 'accept-version': '2.0.0' }
-  const posted = await ask(app, 'POST /users', { content: ada, fields: v2 })
+  const posted = await request(app, 'POST /users', { content: ada, fields: v2 })
   t.equal(posted.statusCode, 201)
   const at = String(posted.headers.location)
-  t.equal((await ask(app, `GET ${at}`, { fields: v1 })).json().name, 'Ada Lovelace')
-  t.equal((await ask(app, `GET ${at}`, { fields: v2 })).json().name.first, 'Ada')
-  const tag = String((await ask(app, `GET ${at}`, { fields: v1 })).headers.etag)
-  t.equal((await ask(app, `GET ${at}`, { fields: { ...v2, 'if-none-match': tag } })).statusCode, 200)
+  t.equal((await request(app, `GET ${at}`, { fields: v1 })).json().name, 'Ada Lovelace')
+  t.equal((await request(app, `GET ${at}`, { fields: v2 })).json().name.first, 'Ada')
+  const tag = String((await request(app, `GET ${at}`, { fields: v1 })).headers.etag)
+  t.equal((await request(app, `GET ${at}`, { fields: { ...v2, 'if-none-match': tag } })).statusCode, 200)
   const requests: Array<[string, number, object]> = [
     [`GET ${at}`, 304, { 'if-none-match': tag }],
     ['GET /users', 200, {}],
@@ -313,18 +313,18 @@ test('versions by Accept-Version share one path, with Vary', async (t) => {
     ['GET /users?x=1', 400, {}],
     ['POST /users', 400, { 'content-type': 'application/json' }]
   ]
-  for (const [request, status, fields] of requests) {
-    const answer = await ask(app, request, { fields: { ...v1, ...fields } })
-    t.equal(answer.statusCode, status, request)
-    t.match(answer.headers.vary, /\bAccept-Version\b/, request)
-    t.match(answer.headers.vary, /\bAccept\b/, request)
+  for (const [target, status, fields] of requests) {
+    const answer = await request(app, target, { fields: { ...v1, ...fields } })
+    t.equal(answer.statusCode, status, target)
+    t.match(answer.headers.vary, /\bAccept-Version\b/, target)
+    t.match(answer.headers.vary, /\bAccept\b/, target)
   }
   t.equal(
-    (await ask(app, 'GET /users', { fields: { 'accept-version': '3.x' } })).statusCode,
+    (await request(app, 'GET /users', { fields: { 'accept-version': '3.x' } })).statusCode,
     404,
     'for an unknown version, the app responds'
   )
-  t.equal((await ask(app, 'GET /users')).statusCode, 404, 'without the header, no version is selected')
+  t.equal((await request(app, 'GET /users')).statusCode, 404, 'without the header, no version is selected')
 })
 
 test('an older version has the access rules, hooks and preconditions of the current version', async (t) => {
@@ -351,23 +351,23 @@ test('an older version has the access rules, hooks and preconditions of the curr
   )
   const app = await serve(t, [version(guarded, 'v1', mapping), guarded], ['/v1', '/v2'])
   const ann = { authorization: 'ann' }
-  t.equal((await ask(app, 'GET /v1/notes/a')).statusCode, 401)
-  t.equal((await ask(app, 'DELETE /v1/notes/a', { fields: ann })).statusCode, 403)
+  t.equal((await request(app, 'GET /v1/notes/a')).statusCode, 401)
+  t.equal((await request(app, 'DELETE /v1/notes/a', { fields: ann })).statusCode, 403)
   t.equal(
-    (await ask(app, 'PUT /v1/notes/a', { content: { body: 'x', owner: 'ann' }, fields: ann })).json().code,
+    (await request(app, 'PUT /v1/notes/a', { content: { body: 'x', owner: 'ann' }, fields: ann })).json().code,
     'precondition-required'
   )
   t.equal(
     (
-      await ask(app, 'PUT /v1/notes/a', {
+      await request(app, 'PUT /v1/notes/a', {
         content: { body: 'x', owner: 'ann' },
         fields: { ...ann, 'if-none-match': '*' }
       })
     ).statusCode,
     201
   )
-  t.equal((await ask(app, 'GET /v2/notes/a', { fields: ann })).json().text, 'x')
-  t.equal((await ask(app, 'GET /v1/notes', { fields: ann })).statusCode, 405)
+  t.equal((await request(app, 'GET /v2/notes/a', { fields: ann })).json().text, 'x')
+  t.equal((await request(app, 'GET /v1/notes', { fields: ann })).statusCode, 405)
   const scoped = define({
     name: 'notes',
     schema: Note,
@@ -395,7 +395,7 @@ test('an older version has the access rules, hooks and preconditions of the curr
     [version(shy, 'v1', { ...mapping, access: { visible: { owner: () => false } } })],
     ['/v1']
   )
-  t.strictSame((await ask(shown, 'GET /v1/notes')).json(), [])
+  t.strictSame((await request(shown, 'GET /v1/notes')).json(), [])
   const own = await serve(
     t,
     [
@@ -407,11 +407,11 @@ test('an older version has the access rules, hooks and preconditions of the curr
     ],
     ['/v1', '/v2']
   )
-  t.equal((await ask(own, 'POST /v1/notes', { content: { id: 'a', body: 'x' }, fields: ann })).statusCode, 201)
-  t.equal((await ask(own, 'GET /v1/notes/a', { fields: ann })).statusCode, 200)
-  t.equal((await ask(own, 'GET /v1/notes/a', { fields: { authorization: 'bob' } })).statusCode, 404)
+  t.equal((await request(own, 'POST /v1/notes', { content: { id: 'a', body: 'x' }, fields: ann })).statusCode, 201)
+  t.equal((await request(own, 'GET /v1/notes/a', { fields: ann })).statusCode, 200)
+  t.equal((await request(own, 'GET /v1/notes/a', { fields: { authorization: 'bob' } })).statusCode, 404)
   t.equal(
-    (await ask(own, 'PATCH /v1/notes/a', { content: { body: 'y' }, fields: { authorization: 'bob' } })).statusCode,
+    (await request(own, 'PATCH /v1/notes/a', { content: { body: 'y' }, fields: { authorization: 'bob' } })).statusCode,
     404
   )
 })
@@ -431,7 +431,7 @@ test('an older version can be renamed, nested and deprecated, and needs no trans
     schema: Page,
     unique: ['text'],
     id: { generate: 'storage' },
-    storage: altered(({ insert, supports }) => ({
+    storage: modified(({ insert, supports }) => ({
       supports: { ...supports, transactions: false },
       transaction: undefined as never,
       insert: (draft, context) => {
@@ -448,18 +448,18 @@ test('an older version can be renamed, nested and deprecated, and needs no trans
     renamed: { book: 'bookId' }
   }).with(deprecation({ since: '2026-01-01' }))
   const app = await serve(t, [books, pages, sheets.with(within(books, 'book'))], ['/', '/', '/'])
-  for (const id of ['a', 'b']) await ask(app, 'POST /books', { content: { id, title: id } })
-  const posted = await ask(app, 'POST /books/a/sheets', { content: { text: 'abc' } })
+  for (const id of ['a', 'b']) await request(app, 'POST /books', { content: { id, title: id } })
+  const posted = await request(app, 'POST /books/a/sheets', { content: { text: 'abc' } })
   t.match(posted, { statusCode: 201, headers: { location: '/books/a/sheets/1', deprecation: '@1767225600' } })
-  t.strictSame((await ask(app, 'GET /pages/1')).json(), { id: 1, bookId: 'a', text: 'abc', size: 3 })
-  t.equal((await ask(app, 'GET /books/b/sheets/1')).statusCode, 404)
-  t.match((await ask(app, 'POST /books/b/sheets', { content: { text: 'abc' } })).json(), {
+  t.strictSame((await request(app, 'GET /pages/1')).json(), { id: 1, bookId: 'a', text: 'abc', size: 3 })
+  t.equal((await request(app, 'GET /books/b/sheets/1')).statusCode, 404)
+  t.match((await request(app, 'POST /books/b/sheets', { content: { text: 'abc' } })).json(), {
     status: 409,
     errors: [{ pointer: '/text' }]
   })
-  t.same((await ask(app, 'GET /books/a/sheets')).json(), [{ id: 1, book: 'a', text: 'abc' }])
-  t.equal((await ask(app, 'PATCH /books/a/sheets/1', { content: { text: 'abcd' } })).statusCode, 200)
-  t.equal((await ask(app, 'GET /pages/1')).json().size, 4)
+  t.same((await request(app, 'GET /books/a/sheets')).json(), [{ id: 1, book: 'a', text: 'abc' }])
+  t.equal((await request(app, 'PATCH /books/a/sheets/1', { content: { text: 'abcd' } })).statusCode, 200)
+  t.equal((await request(app, 'GET /pages/1')).json().size, 4)
   t.equal(sheets.storage.transaction, undefined)
 })
 
@@ -475,15 +475,15 @@ test('a request with an Idempotency-Key is applied once, also in an older versio
   })
   t.strictSame(older.features, notes.features)
   const app = await serve(t, [older, notes], ['/v1', '/v2'])
-  t.equal((await ask(app, 'POST /v1/notes', { content: { body: 'x' } })).statusCode, 400)
+  t.equal((await request(app, 'POST /v1/notes', { content: { body: 'x' } })).statusCode, 400)
   const fields = { 'idempotency-key': '"a"' }
   const [first, second] = [
-    await ask(app, 'POST /v1/notes', { content: { body: 'x' }, fields }),
-    await ask(app, 'POST /v1/notes', { content: { body: 'x' }, fields })
+    await request(app, 'POST /v1/notes', { content: { body: 'x' }, fields }),
+    await request(app, 'POST /v1/notes', { content: { body: 'x' }, fields })
   ]
   t.equal(first!.payload, second!.payload)
   t.equal(second!.headers['idempotent-replayed'], 'true')
-  t.equal((await ask(app, 'GET /v2/notes')).json().length, 1)
+  t.equal((await request(app, 'GET /v2/notes')).json().length, 1)
 })
 
 test('parallel writes to both versions lose no updates', async (t) => {
@@ -494,15 +494,15 @@ test('parallel writes to both versions lose no updates', async (t) => {
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, index) =>
       index % 2 === 0
-        ? ask(app, `PATCH /v1${at}`, { content: { city: 'Rome', admin: true } })
-        : ask(app, `PATCH /v2${at}`, { content: { tags: [`${index}`] } })
+        ? request(app, `PATCH /v1${at}`, { content: { city: 'Rome', admin: true } })
+        : request(app, `PATCH /v2${at}`, { content: { tags: [`${index}`] } })
     )
   )
   t.same(
     answers.map(({ statusCode }) => statusCode).filter((status) => status !== 200),
     []
   )
-  t.match((await ask(app, `GET /v2${at}`)).json(), { city: 'Rome', role: 'admin', tags: [/^\d$/] })
+  t.match((await request(app, `GET /v2${at}`)).json(), { city: 'Rome', role: 'admin', tags: [/^\d$/] })
   t.strictSame(
     await usersV1.storage.replace('none', answers[0]!.json(), undefined, {
       signal: new AbortController().signal,
@@ -545,7 +545,7 @@ test('invalid version options fail at boot', async (t) => {
   const bare = define({
     name: 'users',
     schema: User,
-    storage: altered(({ supports }) => ({ supports: { ...supports, filter: false, order: false } }))
+    storage: modified(({ supports }) => ({ supports: { ...supports, filter: false, order: false } }))
   })
   t.doesNotThrow(
     () => loose(bare, 'v1', { ...base, renamed: {} }),
@@ -616,12 +616,12 @@ for (const { name, skip, open } of storages) {
         [`${parent.replace('/v2', '/v1')}/tasks`, id]
       ] as const) {
         const write = async (
-          request: string,
+          target: string,
           content: unknown,
           more: object = {}
         ): Promise<Array<Record<string, unknown>>> => {
-          const answer = await ask(app, request, { content, fields: { ...fields, ...more } })
-          t.ok(answer.statusCode < 300, `${request}: ${answer.payload}`)
+          const answer = await request(app, target, { content, fields: { ...fields, ...more } })
+          t.ok(answer.statusCode < 300, `${target}: ${answer.payload}`)
           return [answer.json()].flat()
         }
         const written = [
@@ -638,14 +638,14 @@ for (const { name, skip, open } of storages) {
         ]
         for (const item of [...written, ...changed]) {
           t.match(item, { org: `t${index}`, team: inTeam })
-          t.match((await ask(app, `GET /v2/tasks/${item.id}`, { fields })).json(), {
+          t.match((await request(app, `GET /v2/tasks/${item.id}`, { fields })).json(), {
             tenant: `t${index}`,
             team: inTeam,
             title: item.subject,
             rank: 0
           })
         }
-        const refused = await ask(app, `POST ${path}`, { content: { subject: 'no', org: 'other' }, fields })
+        const refused = await request(app, `POST ${path}`, { content: { subject: 'no', org: 'other' }, fields })
         t.strictSame([refused.statusCode, refused.json().errors[0].pointer], [422, '/org'])
       }
     }

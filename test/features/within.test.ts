@@ -7,7 +7,7 @@ import collection from '../../lib/index.ts'
 import type { ActionName } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { within } from '../../lib/features/within.ts'
-import { altered, ask, build } from '../app.ts'
+import { build, modified, request } from '../app.ts'
 import { define } from '../define.ts'
 
 const Author = Type.Object({ id: Type.String({ format: 'uuid' }), name: Type.String() })
@@ -21,7 +21,7 @@ async function open (t: Test) {
   const authors = define({
     name: 'authors',
     schema: Author,
-    storage: altered(({ find }) => ({
+    storage: modified(({ find }) => ({
       find: (id, context) => {
         if (context.signal.aborted) throw new Error('gone')
         return find(id, context)
@@ -31,28 +31,28 @@ async function open (t: Test) {
   const articles = define({ name: 'articles', schema: Article, storage: memory(), cache: 'no-cache' })
   const app = await build(t, [authors, articles, articles.with(within(authors, 'authorId'))])
   const [ann, bob] = await Promise.all(
-    ['Ann', 'Bob'].map(async (name) => (await ask(app, 'POST /authors', { content: { name } })).json().id as string)
+    ['Ann', 'Bob'].map(async (name) => (await request(app, 'POST /authors', { content: { name } })).json().id as string)
   )
   return { app, ann: ann!, bob: bob! }
 }
 
 test('a nested collection lists, creates and finds only items of its parent', async (t) => {
   const { app, ann, bob } = await open(t)
-  const posted = await ask(app, `POST /authors/${ann}/articles`, { content: { title: 'One' } })
+  const posted = await request(app, `POST /authors/${ann}/articles`, { content: { title: 'One' } })
   t.equal(posted.statusCode, 201)
   const { id, authorId } = posted.json()
   t.equal(authorId, ann)
   t.equal(posted.headers.location, `/authors/${ann}/articles/${id}`)
-  t.equal((await ask(app, `GET ${String(posted.headers.location)}`)).json().title, 'One')
-  t.equal((await ask(app, `GET /articles/${id}`)).json().authorId, ann, 'also available at its own path')
-  t.equal((await ask(app, `GET /authors/${bob}/articles/${id}`)).statusCode, 404, 'not found under another parent')
-  t.strictSame((await ask(app, `GET /authors/${bob}/articles`)).json(), [])
-  t.equal((await ask(app, `GET /authors/${ann}/articles?count=true`)).headers['x-total-count'], '1')
-  t.equal((await ask(app, 'GET /articles?count=true')).headers['x-total-count'], '1')
+  t.equal((await request(app, `GET ${String(posted.headers.location)}`)).json().title, 'One')
+  t.equal((await request(app, `GET /articles/${id}`)).json().authorId, ann, 'also available at its own path')
+  t.equal((await request(app, `GET /authors/${bob}/articles/${id}`)).statusCode, 404, 'not found under another parent')
+  t.strictSame((await request(app, `GET /authors/${bob}/articles`)).json(), [])
+  t.equal((await request(app, `GET /authors/${ann}/articles?count=true`)).headers['x-total-count'], '1')
+  t.equal((await request(app, 'GET /articles?count=true')).headers['x-total-count'], '1')
   for (const method of ['PUT', 'PATCH', 'DELETE']) {
     t.equal(
       (
-        await ask(
+        await request(
           app,
           `${method} /authors/${bob}/articles/${id}`,
           method === 'DELETE' ? {} : { content: { title: 'Two' } }
@@ -62,26 +62,26 @@ test('a nested collection lists, creates and finds only items of its parent', as
       method
     )
   }
-  t.equal((await ask(app, `PATCH /authors/${ann}/articles/${id}`, { content: { title: 'Two' } })).json().title, 'Two')
-  t.equal((await ask(app, `PUT /authors/${ann}/articles/${id}`, { content: { title: 'Three' } })).json().authorId, ann)
-  t.equal((await ask(app, `DELETE /authors/${ann}/articles/${id}`)).statusCode, 204)
-  t.equal((await ask(app, `GET /articles/${id}`)).statusCode, 404)
+  t.equal((await request(app, `PATCH /authors/${ann}/articles/${id}`, { content: { title: 'Two' } })).json().title, 'Two')
+  t.equal((await request(app, `PUT /authors/${ann}/articles/${id}`, { content: { title: 'Three' } })).json().authorId, ann)
+  t.equal((await request(app, `DELETE /authors/${ann}/articles/${id}`)).statusCode, 204)
+  t.equal((await request(app, `GET /articles/${id}`)).statusCode, 404)
 })
 
 test('a nested collection of a missing parent returns 404 for GET, POST and QUERY', async (t) => {
   const { app } = await open(t)
   for (const parent of ['01a1dd33-5198-7307-a7d7-07b2d2bf2da3', 'nobody']) {
-    for (const request of ['GET', 'POST', 'QUERY']) {
+    for (const target of ['GET', 'POST', 'QUERY']) {
       t.equal(
-        (await ask(app, `${request} /authors/${parent}/articles`, request === 'GET' ? {} : { content: { title: 'x' } }))
+        (await request(app, `${target} /authors/${parent}/articles`, target === 'GET' ? {} : { content: { title: 'x' } }))
           .statusCode,
         404,
-        `${request} ${parent}`
+        `${target} ${parent}`
       )
     }
   }
-  t.equal((await ask(app, 'OPTIONS /authors/nobody/articles')).statusCode, 204)
-  t.equal((await ask(app, 'PUT /authors/nobody/articles')).statusCode, 405)
+  t.equal((await request(app, 'OPTIONS /authors/nobody/articles')).statusCode, 204)
+  t.equal((await request(app, 'PUT /authors/nobody/articles')).statusCode, 405)
 })
 
 test('a write cannot set a parent other than the one in the URI', async (t) => {
@@ -91,45 +91,45 @@ test('a write cannot set a parent other than the one in the URI', async (t) => {
     errors: [{ pointer: '/authorId', message: `differs from the URI, which has "${ann}"` }]
   }
   const at = `/authors/${ann}/articles`
-  const { id } = (await ask(app, `POST ${at}`, { content: { title: 'One', authorId: ann } })).json()
+  const { id } = (await request(app, `POST ${at}`, { content: { title: 'One', authorId: ann } })).json()
   const wrong: Array<[string, object]> = [
     [`POST ${at}`, { title: 'x', authorId: bob }],
     [`PUT ${at}/${id}`, { title: 'x', authorId: bob }],
     [`PATCH ${at}/${id}`, { authorId: bob }],
     [`PATCH ${at}/${id}`, { authorId: null }]
   ]
-  for (const [request, content] of wrong) {
-    const answer = await ask(app, request, { content })
+  for (const [target, content] of wrong) {
+    const answer = await request(app, target, { content })
     t.strictSame(
       { statusCode: answer.statusCode, errors: answer.json().errors },
       contradiction,
-      `${request} ${JSON.stringify(content)}`
+      `${target} ${JSON.stringify(content)}`
     )
   }
-  t.equal((await ask(app, `PATCH ${at}/${id}`, { content: { authorId: ann, title: 'y' } })).statusCode, 200)
+  t.equal((await request(app, `PATCH ${at}/${id}`, { content: { authorId: ann, title: 'y' } })).statusCode, 200)
   t.equal(
-    (await ask(app, `PATCH /articles/${id}`, { content: { authorId: bob } })).statusCode,
+    (await request(app, `PATCH /articles/${id}`, { content: { authorId: bob } })).statusCode,
     200,
     'the parent can change at its own path'
   )
-  t.equal((await ask(app, `GET ${at}/${id}`)).statusCode, 404)
+  t.equal((await request(app, `GET ${at}/${id}`)).statusCode, 404)
 })
 
 test('a parent and its nested items link to each other (RFC 8288)', async (t) => {
   const { app, ann } = await open(t)
   const fields = { accept: 'application/hal+json' }
-  t.strictSame((await ask(app, `GET /authors/${ann}`, { fields })).json()._links, {
+  t.strictSame((await request(app, `GET /authors/${ann}`, { fields })).json()._links, {
     self: { href: `/authors/${ann}` },
     collection: { href: '/authors' },
     articles: { href: `/authors/${ann}/articles` }
   })
-  const { id } = (await ask(app, `POST /authors/${ann}/articles`, { content: { title: 'One' } })).json()
-  t.strictSame((await ask(app, `GET /authors/${ann}/articles/${id}`, { fields })).json()._links, {
+  const { id } = (await request(app, `POST /authors/${ann}/articles`, { content: { title: 'One' } })).json()
+  t.strictSame((await request(app, `GET /authors/${ann}/articles/${id}`, { fields })).json()._links, {
     self: { href: `/authors/${ann}/articles/${id}` },
     collection: { href: `/authors/${ann}/articles` },
     up: { href: `/authors/${ann}` }
   })
-  t.notOk('up' in (await ask(app, `GET /articles/${id}`, { fields })).json()._links)
+  t.notOk('up' in (await request(app, `GET /articles/${id}`, { fields })).json()._links)
 })
 
 test('within() throws for collections that cannot be nested', async (t) => {
@@ -138,7 +138,7 @@ test('within() throws for collections that cannot be nested', async (t) => {
   const unfiltered = define({
     name: 'articles',
     schema: Article,
-    storage: altered(({ supports }) => ({ supports: { ...supports, filter: false } }))
+    storage: modified(({ supports }) => ({ supports: { ...supports, filter: false } }))
   })
   // @ts-expect-error a property that is not in the schema
   t.throws(() => articles.with(within(authors, 'writerId')), {
@@ -153,13 +153,13 @@ test('HAL links lead only to collections that the app serves, in any order of re
   const articles = (options: { actions?: readonly ActionName[] } = {}) =>
     define({ name: 'articles', schema: Article, storage: memory(), ...options })
   const links = async (app: FastifyInstance, prefix = '') => {
-    const { location } = (await ask(app, `POST ${prefix}/authors`, { content: { name: 'Ann' } })).headers
+    const { location } = (await request(app, `POST ${prefix}/authors`, { content: { name: 'Ann' } })).headers
     const read = async () =>
-      (await ask(app, `GET ${String(location)}`, { fields: { accept: 'application/hal+json' } })).json()._links
+      (await request(app, `GET ${String(location)}`, { fields: { accept: 'application/hal+json' } })).json()._links
     await read()
     // The second read uses the cached representation.
     for (const link of Object.values(await read()) as Array<{ href: string }>) {
-      t.equal((await ask(app, `GET ${link.href}`)).statusCode, 200, link.href)
+      t.equal((await request(app, `GET ${link.href}`)).statusCode, 200, link.href)
     }
     return Object.keys(await read())
   }
@@ -192,11 +192,11 @@ test('a nested item has an up link only if the app serves the parent', async (t)
   const authors = define({ name: 'authors', schema: Author, storage: memory() })
   const articles = define({ name: 'articles', schema: Article, storage: memory() })
   const both = await build(t, [authors, articles.with(within(authors, 'authorId'))])
-  const { id } = (await ask(both, 'POST /authors', { content: { name: 'Ann' } })).json()
-  const { location } = (await ask(both, `POST /authors/${id}/articles`, { content: { title: 'One' } })).headers
+  const { id } = (await request(both, 'POST /authors', { content: { name: 'Ann' } })).json()
+  const { location } = (await request(both, `POST /authors/${id}/articles`, { content: { title: 'One' } })).headers
   const links = async (app: FastifyInstance) =>
     Object.keys(
-      (await ask(app, `GET ${String(location)}`, { fields: { accept: 'application/hal+json' } })).json()._links
+      (await request(app, `GET ${String(location)}`, { fields: { accept: 'application/hal+json' } })).json()._links
     )
   t.strictSame(await links(both), ['self', 'collection', 'up'])
   t.strictSame(await links(await build(t, articles.with(within(authors, 'authorId')))), [

@@ -19,7 +19,7 @@ import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { within } from '../../lib/features/within.ts'
-import { ada, ask, build, created, notes, users } from '../app.ts'
+import { ada, build, created, notes, request, users } from '../app.ts'
 
 const formats = [json, html]
 const accept = 'text/html'
@@ -35,7 +35,7 @@ test('a browser gets the HTML page, and every other client the same format as be
   const { at } = await created(app, '/users', ada)
   for (const url of ['/users', at]) {
     for (const [browser, accept] of Object.entries(browsers)) {
-      const { headers, payload } = await ask(app, `GET ${url}`, { fields: { accept } })
+      const { headers, payload } = await request(app, `GET ${url}`, { fields: { accept } })
       t.equal(headers['content-type'], 'text/html; charset=utf-8', browser)
       t.match(payload, /^<!DOCTYPE html>\n<html lang="en">/)
       t.match(headers.vary, /Accept/)
@@ -49,25 +49,25 @@ test('a browser gets the HTML page, and every other client the same format as be
       'text/*;q=0.1, application/json'
     ]) {
       t.equal(
-        (await ask(app, `GET ${url}`, { fields: { accept } })).headers['content-type'],
+        (await request(app, `GET ${url}`, { fields: { accept } })).headers['content-type'],
         'application/json',
         accept
       )
     }
-    t.equal((await ask(app, `GET ${url}`)).headers['content-type'], 'application/json')
+    t.equal((await request(app, `GET ${url}`)).headers['content-type'], 'application/json')
     t.equal(
-      (await ask(app, `GET ${url}`, { fields: { accept: 'application/xml' } })).headers['content-type'],
+      (await request(app, `GET ${url}`, { fields: { accept: 'application/xml' } })).headers['content-type'],
       'application/xml'
     )
   }
   const without = await build(t, users())
   t.equal(
-    (await ask(without, 'GET /users', { fields: { accept } })).statusCode,
+    (await request(without, 'GET /users', { fields: { accept } })).statusCode,
     406,
     'it is off unless it is registered'
   )
   t.equal(
-    (await ask(app, 'POST /users', { content: '<p>', type: 'text/html' })).statusCode,
+    (await request(app, 'POST /users', { content: '<p>', type: 'text/html' })).statusCode,
     415,
     'HTML is not accepted as content'
   )
@@ -77,7 +77,7 @@ test('the Content-Security-Policy allows only the script and the style of the li
   const app = await build(t, users({ formats }))
   const { at } = await created(app, '/users', ada)
   for (const url of ['/users', at, '/users/none']) {
-    const { headers, payload } = await ask(app, `GET ${url}`, { fields: { accept } })
+    const { headers, payload } = await request(app, `GET ${url}`, { fields: { accept } })
     const policy = String(headers['content-security-policy'])
     const [, styled = ''] = /<style>([^]*?)<\/style>/.exec(payload)!
     const [, run = ''] = /<script>([^]*?)<\/script>/.exec(payload)!
@@ -96,8 +96,8 @@ test('the page replaces the Content-Security-Policy of @fastify/helmet, also in 
   t.after(() => app.close())
   await app.register(helmet)
   await app.register(collection, users({ formats }))
-  const page = await ask(app, 'GET /users', { fields: { accept } })
-  const known = await ask(app, 'GET /users', { fields: { accept, 'if-none-match': String(page.headers.etag) } })
+  const page = await request(app, 'GET /users', { fields: { accept } })
+  const known = await request(app, 'GET /users', { fields: { accept, 'if-none-match': String(page.headers.etag) } })
   t.equal(known.statusCode, 304)
   t.match(page.headers['content-security-policy'], /^default-src 'none'/)
   t.equal(known.headers['content-security-policy'], page.headers['content-security-policy'])
@@ -119,34 +119,34 @@ test('the ETag of a page changes with anything on the page (RFC 9110, section 8.
   const at = '/users/01900000-0000-7000-8000-000000000001'
   const app = await build(t, users({ formats, storage }))
   const getTag = async (url: string, given = app): Promise<string> =>
-    String((await ask(given, `GET ${url}`, { fields: { accept } })).headers.etag)
+    String((await request(given, `GET ${url}`, { fields: { accept } })).headers.etag)
   t.match(await getTag(at), /^"[^"]+\.html-[0-9a-f]{16}"$/)
   t.equal(await getTag(at), await getTag(at))
   const other = await build(t, users({ formats, storage, actions: ['list', 'read'] }))
   t.not(await getTag(at), await getTag(at, other), 'other actions, another tag')
   t.not(await getTag('/users'), await getTag('/users', other))
   t.not(await getTag('/users'), await getTag('/users?count=true'))
-  t.not(await getTag(at), String((await ask(app, `GET ${at}`)).headers.etag))
+  t.not(await getTag(at), String((await request(app, `GET ${at}`)).headers.etag))
 })
 
 test('a page supports conditional requests by its ETag, and has no Last-Modified', async (t) => {
   const app = await build(t, users({ formats }))
   const { at, tag: ofJson } = await created(app, '/users', ada)
-  const page = await ask(app, `GET ${at}`, { fields: { accept } })
+  const page = await request(app, `GET ${at}`, { fields: { accept } })
   const tag = String(page.headers.etag)
   t.equal(page.headers['last-modified'], undefined)
   t.equal(
-    (await ask(app, `GET ${at}`, { fields: { accept, 'if-modified-since': 'Fri, 01 Jan 2100 00:00:00 GMT' } }))
+    (await request(app, `GET ${at}`, { fields: { accept, 'if-modified-since': 'Fri, 01 Jan 2100 00:00:00 GMT' } }))
       .statusCode,
     200
   )
-  t.equal((await ask(app, `GET ${at}`, { fields: { accept, 'if-none-match': tag } })).statusCode, 304)
-  t.equal((await ask(app, `HEAD ${at}`, { fields: { accept, 'if-none-match': `W/${tag}` } })).statusCode, 304)
-  t.equal((await ask(app, `GET ${at}`, { fields: { accept, 'if-none-match': ofJson } })).statusCode, 200)
-  t.equal((await ask(app, `GET ${at}`, { fields: { 'if-none-match': tag } })).statusCode, 200)
-  t.equal((await ask(app, `GET ${at}`, { fields: { accept, 'if-match': tag } })).statusCode, 200)
-  t.equal((await ask(app, `GET ${at}`, { fields: { accept, 'if-match': '"other"' } })).statusCode, 412)
-  const head = await ask(app, `HEAD ${at}`, { fields: { accept } })
+  t.equal((await request(app, `GET ${at}`, { fields: { accept, 'if-none-match': tag } })).statusCode, 304)
+  t.equal((await request(app, `HEAD ${at}`, { fields: { accept, 'if-none-match': `W/${tag}` } })).statusCode, 304)
+  t.equal((await request(app, `GET ${at}`, { fields: { accept, 'if-none-match': ofJson } })).statusCode, 200)
+  t.equal((await request(app, `GET ${at}`, { fields: { 'if-none-match': tag } })).statusCode, 200)
+  t.equal((await request(app, `GET ${at}`, { fields: { accept, 'if-match': tag } })).statusCode, 200)
+  t.equal((await request(app, `GET ${at}`, { fields: { accept, 'if-match': '"other"' } })).statusCode, 412)
+  const head = await request(app, `HEAD ${at}`, { fields: { accept } })
   t.equal(head.headers['content-length'], String(Buffer.byteLength(page.payload)))
   t.equal(head.headers.etag, tag)
   t.equal(head.payload, '')
@@ -159,39 +159,39 @@ test('If-Match accepts the ETag of a page, plain or compressed, until the item c
   await app.register(collection, users({ formats }))
   const { at } = await created(app, '/users', ada)
   for (const coding of ['identity', 'gzip']) {
-    const { headers } = await ask(app, `GET ${at}`, { fields: { accept, 'accept-encoding': coding } })
+    const { headers } = await request(app, `GET ${at}`, { fields: { accept, 'accept-encoding': coding } })
     const tag = String(headers.etag)
     t.equal(tag.endsWith('-gzip"'), coding === 'gzip')
     t.equal(
-      (await ask(app, `GET ${at}`, { fields: { accept, 'accept-encoding': coding, 'if-none-match': tag } })).statusCode,
+      (await request(app, `GET ${at}`, { fields: { accept, 'accept-encoding': coding, 'if-none-match': tag } })).statusCode,
       304
     )
-    t.equal((await ask(app, `DELETE ${at}`, { fields: { 'if-none-match': tag } })).statusCode, 412)
-    t.equal((await ask(app, `PATCH ${at}`, { content: { name: coding }, fields: { 'if-match': tag } })).statusCode, 200)
-    t.equal((await ask(app, `PATCH ${at}`, { content: { name: 'late' }, fields: { 'if-match': tag } })).statusCode, 412)
+    t.equal((await request(app, `DELETE ${at}`, { fields: { 'if-none-match': tag } })).statusCode, 412)
+    t.equal((await request(app, `PATCH ${at}`, { content: { name: coding }, fields: { 'if-match': tag } })).statusCode, 200)
+    t.equal((await request(app, `PATCH ${at}`, { content: { name: 'late' }, fields: { 'if-match': tag } })).statusCode, 412)
   }
 })
 
 test('a write with Accept: text/html returns the page of the item', async (t) => {
   const app = await build(t, users({ formats, etag: { onPut: 'always' } }).with(bulk()))
-  const posted = await ask(app, 'POST /users', { content: ada, fields: { accept } })
+  const posted = await request(app, 'POST /users', { content: ada, fields: { accept } })
   t.equal(posted.statusCode, 201)
   t.match(posted.payload, /<h1><bdi>Ada<\/bdi><\/h1>/)
   const at = String(posted.headers.location)
-  const changed = await ask(app, `PATCH ${at}`, { content: { name: 'Ada King' }, fields: { accept } })
+  const changed = await request(app, `PATCH ${at}`, { content: { name: 'Ada King' }, fields: { accept } })
   t.match(changed.payload, /<h1><bdi>Ada King<\/bdi><\/h1>/)
-  t.equal(changed.headers.etag, (await ask(app, `GET ${at}`, { fields: { accept } })).headers.etag)
-  const minimal = await ask(app, `PATCH ${at}`, {
+  t.equal(changed.headers.etag, (await request(app, `GET ${at}`, { fields: { accept } })).headers.etag)
+  const minimal = await request(app, `PATCH ${at}`, {
     content: { name: 'A. K.' },
     fields: { accept, prefer: 'return=minimal' }
   })
   t.equal(minimal.statusCode, 204)
   t.equal(
-    (await ask(app, `PATCH ${at}`, { content: { name: 'Ada' }, fields: { 'if-match': String(minimal.headers.etag) } }))
+    (await request(app, `PATCH ${at}`, { content: { name: 'Ada' }, fields: { 'if-match': String(minimal.headers.etag) } }))
       .statusCode,
     200
   )
-  const several = await ask(app, 'POST /users', {
+  const several = await request(app, 'POST /users', {
     content: [
       { ...ada, email: 'a@example.com' },
       { ...ada, email: 'b@example.com' }
@@ -200,10 +200,10 @@ test('a write with Accept: text/html returns the page of the item', async (t) =>
   })
   t.match(several.payload, /a@example\.com[^]*b@example\.com/)
   t.equal(several.headers.etag, undefined)
-  t.equal((await ask(app, `DELETE ${at}`, { fields: { accept } })).statusCode, 204)
+  t.equal((await request(app, `DELETE ${at}`, { fields: { accept } })).statusCode, 204)
   const plain = await build(t, users({ formats }))
   const { at: there } = await created(plain, '/users', ada)
-  const replaced = await ask(plain, `PUT ${there}`, { content: ada, fields: { accept } })
+  const replaced = await request(plain, `PUT ${there}`, { content: ada, fields: { accept } })
   t.equal(replaced.headers.etag, undefined, 'RFC 9110, section 9.3.4')
   t.notMatch(replaced.payload, /data-method/, 'without a tag, the page has no forms')
 })
@@ -211,11 +211,11 @@ test('a write with Accept: text/html returns the page of the item', async (t) =>
 test('empty inputs of a form are ignored in the query', async (t) => {
   const app = await build(t, users({ formats, list: { search: ['name'] } }))
   await created(app, '/users', ada)
-  const page = await ask(app, 'GET /users?q=&name.like=A*&age.gte=&sort=&limit=', { fields: { accept } })
+  const page = await request(app, 'GET /users?q=&name.like=A*&age.gte=&sort=&limit=', { fields: { accept } })
   t.equal(page.statusCode, 200)
   t.match(page.payload, /ada@example\.com/)
   t.match(page.payload, /<\/span>\/users\?name\.like=A\*'<\/code>/, 'the curl command omits it too')
-  t.equal((await ask(app, 'GET /users?age.gte=')).statusCode, 400, 'for other clients, an empty value is a value')
+  t.equal((await request(app, 'GET /users?age.gte=')).statusCode, 400, 'for other clients, an empty value is a value')
 })
 
 test('the page of a list has search, limit, counts and links to other pages', async (t) => {
@@ -223,7 +223,7 @@ test('the page of a list has search, limit, counts and links to other pages', as
     service: { description: '/openapi.json', documentation: '/reference' }
   })
   for (const name of ['a', 'b', 'c']) await created(app, '/users', { name, email: `${name}@example.com` })
-  const first = (await ask(app, 'GET /users', { fields: { accept } })).payload
+  const first = (await request(app, 'GET /users', { fields: { accept } })).payload
   t.match(first, /<a href="\/reference" rel="service-doc">API reference<\/a>/)
   t.match(first, /<a href="\/openapi\.json" rel="service-desc">API description<\/a>/)
   t.match(first, /name="q"/)
@@ -231,33 +231,33 @@ test('the page of a list has search, limit, counts and links to other pages', as
   t.match(first, /2 items · <a href="\/users\?count=true">Count all<\/a>/)
   t.notMatch(first, /rel="first"|rel="prev"/)
   const [, next = ''] = /<a href="([^"]+)" rel="next">/.exec(first)!
-  const second = (await ask(app, `GET ${next.replaceAll('&amp;', '&')}`, { fields: { accept } })).payload
+  const second = (await request(app, `GET ${next.replaceAll('&amp;', '&')}`, { fields: { accept } })).payload
   t.match(second, /rel="first"[^]*rel="prev"/)
   t.match(second, /1 item ·/)
-  t.match((await ask(app, 'GET /users?count=true', { fields: { accept } })).payload, /2 of 3/)
-  t.match((await ask(app, 'GET /users?name=zz', { fields: { accept } })).payload, /No items match\./)
+  t.match((await request(app, 'GET /users?count=true', { fields: { accept } })).payload, /2 of 3/)
+  t.match((await request(app, 'GET /users?name=zz', { fields: { accept } })).payload, /No items match\./)
   t.match(
-    (await ask(await build(t, users({ formats })), 'GET /users', { fields: { accept } })).payload,
+    (await request(await build(t, users({ formats })), 'GET /users', { fields: { accept } })).payload,
     /There are no items\./
   )
   const sorted = (
-    await ask(app, 'GET /users?sort=-name&name.like=*&name.ne=q&fields=id,name,email', { fields: { accept } })
+    await request(app, 'GET /users?sort=-name&name.like=*&name.ne=q&fields=id,name,email', { fields: { accept } })
   ).payload
   t.match(sorted, /<th scope="col" aria-sort="descending"><a href="\/users\?sort=name&amp;/)
   t.match(sorted, /<details open><summary>Filters \(1\)<\/summary>/)
   t.match(sorted, /<code>name\.ne=q<\/code><input type="hidden" name="name\.ne" value="q">/)
   t.match(sorted, /<option value="-name" selected>/)
   t.match(
-    (await ask(app, 'GET /users?sort=name&fields=email', { fields: { accept } })).payload,
+    (await request(app, 'GET /users?sort=name&fields=email', { fields: { accept } })).payload,
     /<bdi>Open<\/bdi><\/a>/,
     'a row without its id still links to its item'
   )
   t.match(
-    (await ask(app, 'GET /users?sort=name', { fields: { accept } })).payload,
+    (await request(app, 'GET /users?sort=name', { fields: { accept } })).payload,
     /aria-sort="ascending"><a href="\/users\?sort=-name"/
   )
   t.match(
-    (await ask(app, 'GET /users?sort=name,-email', { fields: { accept } })).payload,
+    (await request(app, 'GET /users?sort=name,-email', { fields: { accept } })).payload,
     /<option value="name,-email" selected>/
   )
 })
@@ -265,7 +265,7 @@ test('the page of a list has search, limit, counts and links to other pages', as
 test('an empty list explains why it is empty and what to do next', async (t) => {
   const getEmpty = async (url: string, options: Parameters<typeof users>[0] = {}): Promise<string> => {
     const app = await build(t, users({ formats, ...options }))
-    const { payload } = await ask(app, `GET ${url}`, { fields: { accept } })
+    const { payload } = await request(app, `GET ${url}`, { fields: { accept } })
     const [, reason = ''] = /<p class="empty">([^]*?)<\/p>/.exec(payload)!
     const isOpen = payload.includes('<details open><summary>Add an item</summary>')
     return `${reason}${isOpen ? ' The form is open.' : ''}${payload.includes('role="search"') ? ' With a query.' : ''}`
@@ -283,11 +283,11 @@ test('an empty list explains why it is empty and what to do next', async (t) => 
   )
   const app = await build(t, users({ formats, list: { limit: { default: 1 } } }))
   for (const name of ['a', 'b']) await created(app, '/users', { name, email: `${name}@example.com` })
-  const { headers } = await ask(app, 'GET /users?sort=name')
+  const { headers } = await request(app, 'GET /users?sort=name')
   const [, next = ''] = /<([^>]+)>; rel="next"/.exec(String(headers.link))!
-  for (const { id } of (await ask(app, 'GET /users?limit=2')).json()) await ask(app, `DELETE /users/${id}`)
+  for (const { id } of (await request(app, 'GET /users?limit=2')).json()) await request(app, `DELETE /users/${id}`)
   t.match(
-    (await ask(app, `GET ${next}`, { fields: { accept } })).payload,
+    (await request(app, `GET ${next}`, { fields: { accept } })).payload,
     /There are no items on this page\. <a href="\/users\?sort=name">Go to the first page<\/a>/
   )
 })
@@ -331,13 +331,13 @@ test('the page of a list without search, sort and filters offers none of them', 
       storage: memory({ items: [{ id: '01900000-0000-7000-8000-000000000001', text: 'x' }] })
     })
   )
-  const { payload } = await ask(app, 'GET /notes')
+  const { payload } = await request(app, 'GET /notes')
   t.notMatch(payload, /name="q"|name="sort"|Filters/)
   t.match(payload, /<th scope="col">text<\/th>/)
   t.notMatch(payload, /Add an item/, 'no form to create without a format that can be parsed')
   t.match(payload, /<code [^>]*>curl '/)
   t.match(
-    (await ask(await build(t, notes({ formats: [html, json] })), 'GET /notes')).payload,
+    (await request(await build(t, notes({ formats: [html, json] })), 'GET /notes')).payload,
     /curl -H &#39;Accept: application\/json&#39; '/
   )
 })
@@ -370,8 +370,8 @@ test('a page has forms for the allowed actions with the writable properties', as
     })
     const app = await build(t, things)
     return [
-      getForms((await ask(app, 'GET /things', { fields: { accept } })).payload),
-      getForms((await ask(app, 'GET /things/01900000-0000-7000-8000-000000000001', { fields: { accept } })).payload)
+      getForms((await request(app, 'GET /things', { fields: { accept } })).payload),
+      getForms((await request(app, 'GET /things/01900000-0000-7000-8000-000000000001', { fields: { accept } })).payload)
     ]
   }
   t.same(await listForms({}), [{ POST: ['/code', '/a~1b', '/secret'] }, { PATCH: ['/a~1b', '/secret'], DELETE: [] }])
@@ -392,10 +392,10 @@ test('a page shows only the actions of its caller, and has an ETag of its own', 
       }
     })
   )
-  const created = await ask(app, 'POST /users', { content: ada, fields: { 'x-user': 'ada' } })
+  const created = await request(app, 'POST /users', { content: ada, fields: { 'x-user': 'ada' } })
   const at = String(created.headers.location)
   const readPage = async (url: string, caller?: string): Promise<[forms: object, tag: unknown]> => {
-    const { payload, headers } = await ask(app, `GET ${url}`, {
+    const { payload, headers } = await request(app, `GET ${url}`, {
       fields: { accept, ...(caller !== undefined && { 'x-user': caller }) }
     })
     return [getForms(payload), headers.etag]
@@ -418,13 +418,13 @@ test('a page shows only the actions of its caller, and has an ETag of its own', 
     [[], ['POST']]
   )
   t.equal(
-    (await ask(app, `GET ${at}`, { fields: { accept, 'x-user': 'root', 'if-none-match': String(someoneTag) } }))
+    (await request(app, `GET ${at}`, { fields: { accept, 'x-user': 'root', 'if-none-match': String(someoneTag) } }))
       .statusCode,
     200
   )
   t.equal(
     (
-      await ask(app, `PATCH ${at}`, {
+      await request(app, `PATCH ${at}`, {
         content: { name: 'Ada King' },
         fields: { 'x-user': 'ada', 'if-match': String(rootTag) }
       })
@@ -432,7 +432,7 @@ test('a page shows only the actions of its caller, and has an ETag of its own', 
     200,
     'a tag is valid for the item, whichever caller read the page'
   )
-  const closed = await ask(app, `DELETE ${at}`, { fields: { accept } })
+  const closed = await request(app, `DELETE ${at}`, { fields: { accept } })
   t.match(closed.payload, /<h1>401 Unauthorized<\/h1>/)
   t.type(closed.headers['www-authenticate'], 'string')
 })
@@ -450,28 +450,28 @@ test('a page shows who is signed in, and no shared cache stores it', async (t) =
     allow: { all: 'authenticated', list: 'public', read: 'public' }
   } as const
   const app = await build(t, users({ formats, access, cache: { list: 'public, max-age=60', read: 'private' } }))
-  const { headers: { location } } = await ask(app, 'POST /users', { content: ada, fields: { 'x-user': 'text' } })
+  const { headers: { location } } = await request(app, 'POST /users', { content: ada, fields: { 'x-user': 'text' } })
   for (const [caller, text] of [
     ['text', /<li>Signed in as <bdi class="caller">ada &lt;3<\/bdi><\/li>/],
     ['named', /<li>Signed in as <bdi class="caller">Grace<\/bdi><\/li>/],
     ['numbered', /<li>Signed in as <bdi class="caller">7<\/bdi><\/li>/],
     ['none', /<li>Not signed in<\/li>/]
   ] as const) {
-    const list = await ask(app, 'GET /users', { fields: { accept, 'x-user': caller } })
+    const list = await request(app, 'GET /users', { fields: { accept, 'x-user': caller } })
     t.match(list.payload, text)
     t.equal(list.headers['cache-control'], 'no-store', 'the page depends on the caller')
-    const item = await ask(app, `GET ${String(location)}`, { fields: { accept, 'x-user': caller } })
+    const item = await request(app, `GET ${String(location)}`, { fields: { accept, 'x-user': caller } })
     t.match(item.payload, text)
     t.equal(item.headers['cache-control'], 'private', 'a private policy remains')
   }
-  t.equal((await ask(app, 'GET /users')).headers['cache-control'], 'public, max-age=60', 'JSON is the same for all')
-  const known = await ask(app, 'GET /users', { fields: { accept } })
-  const { headers, statusCode } = await ask(app, 'GET /users', {
+  t.equal((await request(app, 'GET /users')).headers['cache-control'], 'public, max-age=60', 'JSON is the same for all')
+  const known = await request(app, 'GET /users', { fields: { accept } })
+  const { headers, statusCode } = await request(app, 'GET /users', {
     fields: { accept, 'if-none-match': String(known.headers.etag) }
   })
   t.same([statusCode, headers['cache-control']], [304, 'no-store'])
   const open = await build(t, users({ formats, cache: { list: 'public, max-age=60' } }))
-  const page = await ask(open, 'GET /users', { fields: { accept } })
+  const page = await request(open, 'GET /users', { fields: { accept } })
   t.notMatch(page.payload, /signed in/i)
   t.equal(page.headers['cache-control'], 'public, max-age=60', 'without callers, the page is the same for all')
 })
@@ -487,11 +487,11 @@ test('a page leaves out properties that the caller cannot see, and its forms sti
       }
     })
   )
-  const created = await ask(app, 'POST /users', { content: { ...ada, age: 36 }, fields: { 'x-user': 'root' } })
+  const created = await request(app, 'POST /users', { content: { ...ada, age: 36 }, fields: { 'x-user': 'root' } })
   const at = String(created.headers.location)
   for (const caller of ['root', 'ada']) {
     for (const url of ['/users', at]) {
-      const { payload, headers } = await ask(app, `GET ${url}`, { fields: { accept, 'x-user': caller } })
+      const { payload, headers } = await request(app, `GET ${url}`, { fields: { accept, 'x-user': caller } })
       t.equal(
         /\bage\b/.test(
           payload.slice(payload.indexOf('<main'), payload.indexOf('<script>')).replace('Items per page', '')
@@ -503,7 +503,7 @@ test('a page leaves out properties that the caller cannot see, and its forms sti
       const [, shown = ''] = /data-tag="([^"]+)"/.exec(payload)!
       for (const tag of [shown.replaceAll('&quot;', '"'), String(headers.etag)]) {
         t.equal(
-          (await ask(app, `DELETE ${at}`, { fields: { 'x-user': caller, 'if-none-match': tag } })).statusCode,
+          (await request(app, `DELETE ${at}`, { fields: { 'x-user': caller, 'if-none-match': tag } })).statusCode,
           412,
           'both tags identify the state of the item'
         )
@@ -528,7 +528,7 @@ test('a page has forms of the custom actions that are possible and allowed', asy
     action('clear', { on: 'collection', run () {} })
   ))
   const { at } = await created(app, '/users', ada)
-  const read = async (url: string) => (await ask(app, `GET ${url}`, { fields: { accept } })).payload
+  const read = async (url: string) => (await request(app, `GET ${url}`, { fields: { accept } })).payload
   const page = await read(at)
   t.match(page, '<summary>Promote</summary><form autocomplete="off" aria-label="Promote" data-method="POST"')
   t.match(page, `data-action="${at}/promote" data-tag="`)
@@ -537,11 +537,11 @@ test('a page has forms of the custom actions that are possible and allowed', asy
   t.notMatch(page, 'rel="promote"', 'it is no link')
   t.notMatch(page, 'Clear')
   t.match(await read('/users'), 'aria-label="Clear" data-method="POST" data-action="/users/clear">')
-  const promoted = await ask(app, `POST ${at}/promote`, { content: { reason: 'x' }, fields: { accept } })
+  const promoted = await request(app, `POST ${at}/promote`, { content: { reason: 'x' }, fields: { accept } })
   t.equal(promoted.headers['content-type'], 'text/html; charset=utf-8')
   t.notMatch(promoted.payload, '<summary>Promote</summary>')
-  t.equal(promoted.headers.etag, (await ask(app, `GET ${at}`, { fields: { accept } })).headers.etag)
-  const greeting = await ask(app, `POST ${at}/greet`, { fields: { accept } })
+  t.equal(promoted.headers.etag, (await request(app, `GET ${at}`, { fields: { accept } })).headers.etag)
+  const greeting = await request(app, `POST ${at}/greet`, { fields: { accept } })
   t.match(greeting.payload, /<dt>text<\/dt><dd>.*Hi/)
   t.match(greeting.payload, `<h1><bdi>${at.slice('/users/'.length)}</bdi></h1>`)
 })
@@ -549,7 +549,7 @@ test('a page has forms of the custom actions that are possible and allowed', asy
 test('a page with selected properties has no forms and links to the full item', async (t) => {
   const app = await build(t, users({ formats }))
   const { at } = await created(app, '/users', ada)
-  const { payload } = await ask(app, `GET ${at}?fields=name`, { fields: { accept } })
+  const { payload } = await request(app, `GET ${at}?fields=name`, { fields: { accept } })
   t.same(getForms(payload), {})
   t.match(payload, new RegExp(`<a href="${at}">Show the full item</a>`))
 })
@@ -575,7 +575,7 @@ test('form inputs follow the schema of the property', async (t) => {
         storage: memory({ items: [item as never] })
       })
     )
-    const { payload } = await ask(
+    const { payload } = await request(
       app,
       value === undefined ? 'GET /things' : 'GET /things/01900000-0000-7000-8000-000000000001',
       { fields: { accept } }
@@ -667,7 +667,7 @@ test('filter inputs follow the schema of the property', async (t) => {
     done: Type.Boolean()
   })
   const app = await build(t, define({ name: 'things', schema: Thing, formats, storage: memory() }))
-  const { payload } = await ask(app, 'GET /things?kind=b&done=false', { fields: { accept } })
+  const { payload } = await request(app, 'GET /things?kind=b&done=false', { fields: { accept } })
   t.same(
     [...payload.matchAll(/ id="query-([^"]+)"/g)].map((match) => match[1]),
     ['sort', 'limit', 'id', 'kind', 'size.gte', 'size.lte', 'on.gte', 'on.lte', 'text.like', 'done']
@@ -728,16 +728,16 @@ test('hostile content is escaped in every part of a page', async (t) => {
   })
   const app = await build(t, things)
   const pages = [
-    await ask(
+    await request(
       app,
       `GET /things?${new URLSearchParams({ 'title.ne': evil, 'title.like': '*', q: '<', count: 'true' })}`,
       { fields: { accept } }
     ),
-    await ask(app, 'GET /things', { fields: { accept, host: '"><script>alert(6)</script>' } }),
+    await request(app, 'GET /things', { fields: { accept, host: '"><script>alert(6)</script>' } }),
     ...(await Promise.all(
-      items.map(({ id }) => ask(app, `GET /things/${encodeURIComponent(id!)}`, { fields: { accept } }))
+      items.map(({ id }) => request(app, `GET /things/${encodeURIComponent(id!)}`, { fields: { accept } }))
     )),
-    await ask(app, `GET /things/${encodeURIComponent('<script>alert(7)</script>')}`, { fields: { accept } })
+    await request(app, `GET /things/${encodeURIComponent('<script>alert(7)</script>')}`, { fields: { accept } })
   ]
   t.same(
     pages.map(({ statusCode }) => statusCode),
@@ -758,7 +758,7 @@ test('hostile content is escaped in every part of a page', async (t) => {
 test('a page does not contain the forwarded host of one client, which a cache could send to others', async (t) => {
   const app = await build(t, notes({ formats }), { trustProxy: true })
   const forwarded = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'evil' }
-  const { payload } = await ask(app, 'GET /notes', { fields: { accept, host: 'api.example', ...forwarded } })
+  const { payload } = await request(app, 'GET /notes', { fields: { accept, host: 'api.example', ...forwarded } })
   t.match(payload, '<span data-origin>http://api.example</span>')
   t.notMatch(payload, 'evil')
 })
@@ -802,7 +802,7 @@ test('a page links to related items, nested collections and parents', async (t) 
   await app.register(collection, { ...elsewhere, prefix: '/:tenant' })
   const { at, item } = await created(app, '/v1/users', ada)
   const nested = await created(app, `${at}/articles`, { title: 'Notes', editor: 'x' })
-  const shown = (await ask(app, `GET ${nested.at}`, { fields: { accept } })).payload
+  const shown = (await request(app, `GET ${nested.at}`, { fields: { accept } })).payload
   t.match(
     shown,
     new RegExp(
@@ -813,15 +813,15 @@ test('a page links to related items, nested collections and parents', async (t) 
   t.match(shown, /<dt>editor<\/dt><dd><bdi>x<\/bdi><\/dd>/, 'no link if the URL is not known')
   t.same(getForms(shown).PATCH, ['/editor', '/title'], 'properties set by the URL are not in the form')
   t.match(
-    (await ask(app, `GET ${at}`, { fields: { accept } })).payload,
+    (await request(app, `GET ${at}`, { fields: { accept } })).payload,
     new RegExp(`<a href="${at}/articles" rel="articles">articles</a>`)
   )
-  t.match((await ask(app, 'GET /v1/articles', { fields: { accept } })).payload, new RegExp(`<td><a href="${at}">`))
+  t.match((await request(app, 'GET /v1/articles', { fields: { accept } })).payload, new RegExp(`<td><a href="${at}">`))
   const tenant = await build(t, [])
   await tenant.register(collection, { ...authors, prefix: '/:tenant' })
   await tenant.register(collection, { ...articles, prefix: '/:tenant' })
   t.match(
-    (await ask(tenant, 'GET /acme/articles', { fields: { accept } })).payload,
+    (await request(tenant, 'GET /acme/articles', { fields: { accept } })).payload,
     new RegExp(`<td><a href="/acme/users/${item.id}">`),
     'a prefix may have parameters'
   )
@@ -837,7 +837,7 @@ test('a problem is an HTML page for a client that prefers HTML to JSON', async (
     ],
     ['/users?age.gte=x', 400, /must be a whole number[^]*<p><a href="\/users">Open this page without the query<\/a>/]
   ] as const) {
-    const { statusCode, headers, payload } = await ask(app, `GET ${url}`, { fields: { accept: browsers.Chrome } })
+    const { statusCode, headers, payload } = await request(app, `GET ${url}`, { fields: { accept: browsers.Chrome } })
     t.equal(statusCode, status)
     t.equal(headers['content-type'], 'text/html; charset=utf-8')
     t.match(payload, text)
@@ -845,12 +845,12 @@ test('a problem is an HTML page for a client that prefers HTML to JSON', async (
     t.match(headers.vary, /Accept/)
     for (const accept of ['*/*', 'application/json', 'application/problem+json, text/html']) {
       t.equal(
-        (await ask(app, `GET ${url}`, { fields: { accept } })).headers['content-type'],
+        (await request(app, `GET ${url}`, { fields: { accept } })).headers['content-type'],
         'application/problem+json'
       )
     }
   }
-  t.match((await ask(app, 'DELETE /users', { fields: { accept } })).payload, /<h1>405 Method Not Allowed<\/h1>/)
+  t.match((await request(app, 'DELETE /users', { fields: { accept } })).payload, /<h1>405 Method Not Allowed<\/h1>/)
   t.match(html.problem!({ status: 500, title: 'x', detail: 'y' }), /<h1>500 x<\/h1>/)
 })
 
@@ -866,8 +866,8 @@ test('a custom format can render pages', async (t) => {
   }
   const app = await build(t, users({ formats: [json, plain], actions: ['list', 'create', 'read'] }))
   const { at } = await created(app, '/users', ada)
-  t.equal((await ask(app, 'GET /users', { fields: { accept: 'text/plain' } })).payload, '1 list,create,read')
-  t.equal((await ask(app, `GET ${at}`, { fields: { accept: 'text/plain' } })).payload, 'one list,create,read')
+  t.equal((await request(app, 'GET /users', { fields: { accept: 'text/plain' } })).payload, '1 list,create,read')
+  t.equal((await request(app, `GET ${at}`, { fields: { accept: 'text/plain' } })).payload, 'one list,create,read')
 })
 
 test('html renders items and lists without details of the request', async (t) => {

@@ -4,7 +4,7 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { define } from '../define.ts'
 import type { Definition, Options, Supports } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ask } from '../app.ts'
+import { request } from '../app.ts'
 
 // Goods: properties of every kind that a list can filter and sort by, and others.
 
@@ -110,5 +110,5 @@ export function getIds (answer: LightMyRequestResponse): number[] {
 
 /** Returns the ids of a list in one string. */
 export async function get (app: FastifyInstance, query: string): Promise<string> {
-  return getIds(await ask(app, `GET /goods?${query}`)).join('')
+  return getIds(await request(app, `GET /goods?${query}`)).join('')
 }

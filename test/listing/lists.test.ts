@@ -5,7 +5,7 @@ import { test } from 'tap'
 import collection from '../../lib/index.ts'
 import type { Query, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { altered, ask, build } from '../app.ts'
+import { build, modified, request } from '../app.ts'
 import { get, Good, goods, getIds, items, links, without } from '../listing/goods.ts'
 import { define } from '../define.ts'
 
@@ -132,7 +132,7 @@ test('an invalid filter value returns 400 with the parameter and the expected va
       'sort must be given once; several values go into one list, as in status.in=draft,published.'
     ]
   ] as const) {
-    const answer = await ask(app, `GET /goods?${query}`)
+    const answer = await request(app, `GET /goods?${query}`)
     t.equal(answer.statusCode, 400, query.slice(0, 50))
     t.match(answer.json(), { code: 'invalid-query', parameter, detail })
   }
@@ -168,7 +168,7 @@ test('an unknown key returns 400 and lists the available keys', async (t) => {
     'name.constructor.eq',
     'toString'
   ]) {
-    const answer = await ask(app, `GET /goods?${name}=1`)
+    const answer = await request(app, `GET /goods?${name}=1`)
     t.equal(answer.statusCode, 400, name)
     t.match(answer.json(), {
       code: 'invalid-query',
@@ -184,7 +184,7 @@ test('an unknown key returns 400 and lists the available keys', async (t) => {
     ['sold.lt', '.eq, .ne, .in, .nin, .null'],
     ['sold.like', '.eq, .ne, .in, .nin, .null']
   ] as const) {
-    const { detail } = (await ask(app, `GET /goods?${name}=1`)).json()
+    const { detail } = (await request(app, `GET /goods?${name}=1`)).json()
     t.ok(detail.endsWith(`${name.slice(0, name.indexOf('.'))} can be followed by: ${operators}.`), detail)
   }
 })
@@ -204,17 +204,17 @@ test('lists cannot be filtered, sorted, selected or searched by writeOnly proper
       `sort=-${name}`,
       `fields=${name}`
     ]) {
-      t.equal((await ask(app, `GET /goods?${query}`)).statusCode, 400, query)
+      t.equal((await request(app, `GET /goods?${query}`)).statusCode, 400, query)
     }
-    t.equal((await ask(app, 'QUERY /goods', { content: { filter: { [name]: 's1' } } })).statusCode, 422, name)
-    t.equal((await ask(app, `GET /goods/1?fields=${name}`)).statusCode, 400)
+    t.equal((await request(app, 'QUERY /goods', { content: { filter: { [name]: 's1' } } })).statusCode, 422, name)
+    t.equal((await request(app, `GET /goods/1?fields=${name}`)).statusCode, 400)
     for (const option of ['filter', 'sort', 'search'] as const) {
       t.throws(() => goods({ [option]: [name] }), { code: 'FST_COLLECTION_BAD_OPTION' }, `${option}: ${name}`)
     }
   }
   t.equal(await get(app, 'q=s1'), '')
-  t.notMatch((await ask(app, 'GET /goods?fields=place,owner')).payload, /code|pin/)
-  t.notMatch((await ask(app, 'GET /goods?colour=1')).json().detail, /secret|hidden|vault|code|pin/)
+  t.notMatch((await request(app, 'GET /goods?fields=place,owner')).payload, /code|pin/)
+  t.notMatch((await request(app, 'GET /goods?colour=1')).json().detail, /secret|hidden|vault|code|pin/)
 })
 
 test('the definition can restrict the properties for filters and sorting', async (t) => {
@@ -222,21 +222,21 @@ test('the definition can restrict the properties for filters and sorting', async
   t.equal(await get(app, 'status=draft&place.city=Rome'), '1')
   t.equal(await get(app, 'sort=price&limit=2'), '31')
   t.equal(await get(app, ''), '52413', 'the order of the definition is not narrowed')
-  t.match((await ask(app, 'GET /goods?name=a')).json(), {
+  t.match((await request(app, 'GET /goods?name=a')).json(), {
     parameter: 'name',
     detail: /A list can be filtered by: status, place\.city\.$/
   })
-  t.match((await ask(app, 'GET /goods?sort=name')).json(), { parameter: 'sort', detail: /: price\.$/ })
-  t.equal((await ask(app, 'GET /goods?sort=id')).statusCode, 400)
-  const query = await ask(app, 'QUERY /goods', { content: { sort: ['price'], limit: 2 } })
+  t.match((await request(app, 'GET /goods?sort=name')).json(), { parameter: 'sort', detail: /: price\.$/ })
+  t.equal((await request(app, 'GET /goods?sort=id')).statusCode, 400)
+  const query = await request(app, 'QUERY /goods', { content: { sort: ['price'], limit: 2 } })
   t.equal(query.headers['content-location'], '/goods?sort=price&limit=2', 'the id is the implicit last key')
-  t.equal((await ask(app, `GET ${query.headers['content-location']}`)).payload, query.payload)
+  t.equal((await request(app, `GET ${query.headers['content-location']}`)).payload, query.payload)
   const none = await build(t, goods({ list: { filter: [], sort: [], search: [] } }))
-  t.match((await ask(none, 'GET /goods?name=a')).json(), {
+  t.match((await request(none, 'GET /goods?name=a')).json(), {
     detail:
       'The query parameter "name" is unknown. Available: limit, cursor, fields, count. A list can be filtered by: nothing.'
   })
-  for (const query of ['sort=name', 'q=a']) t.equal((await ask(none, `GET /goods?${query}`)).statusCode, 400)
+  for (const query of ['sort=name', 'q=a']) t.equal((await request(none, `GET /goods?${query}`)).statusCode, 400)
 })
 
 test('sorting breaks ties by the id, and puts null last in both directions', async (t) => {
@@ -278,7 +278,7 @@ test('sorting breaks ties by the id, and puts null last in both directions', asy
     'name;price',
     '__proto__'
   ]) {
-    const answer = await ask(app, `GET /goods?sort=${sort}`)
+    const answer = await request(app, `GET /goods?sort=${sort}`)
     t.equal(answer.statusCode, 400, sort)
     t.match(answer.json(), {
       code: 'invalid-query',
@@ -295,12 +295,12 @@ test('the default order can have properties that clients cannot sort by', async 
     [3, 7],
     [4, 'x']
   ] as const) {
-    await ask(app, `PATCH /goods/${id}`, { content: { mixed } })
+    await request(app, `PATCH /goods/${id}`, { content: { mixed } })
   }
   const seen: number[] = []
   let at: string | undefined = '/goods?limit=1'
   for (let count = 0; at !== undefined && count < 9; count++) {
-    const page: LightMyRequestResponse = await ask(app, `GET ${at}`)
+    const page: LightMyRequestResponse = await request(app, `GET ${at}`)
     seen.push(...getIds(page))
     at = links(page).next
   }
@@ -309,16 +309,16 @@ test('the default order can have properties that clients cannot sort by', async 
 
 test('the storage gets an order that ends with the id, and only the required properties', async (t) => {
   const queries: Query[] = []
-  const spying = altered((storage) => ({
+  const spying = modified((storage) => ({
     list: async (query, context) => {
       queries.push(query)
       return storage.list(query, context)
     }
   }))
   const app = await build(t, goods({ storage: spying as never }))
-  await ask(app, 'GET /goods?sort=id,name')
-  await ask(app, 'GET /goods?fields=name,stock&sort=-place.city')
-  await ask(app, 'GET /goods')
+  await request(app, 'GET /goods?sort=id,name')
+  await request(app, 'GET /goods?fields=name,stock&sort=-place.city')
+  await request(app, 'GET /goods')
   t.strictSame(
     queries.map(({ order, properties }) => [order.map(({ property }) => property), properties]),
     [
@@ -335,47 +335,47 @@ test('the storage gets an order that ends with the id, and only the required pro
     t,
     goods({ storage: spying as never, links: ({ item: { name } }) => ({ about: { href: `/about/${name.length}` } }) })
   )
-  await ask(linked, 'GET /goods?fields=id')
+  await request(linked, 'GET /goods?fields=id')
   t.equal(queries[0]!.properties, undefined, 'links may use any property')
 })
 
 test('fields returns only the selected properties, with an ETag of its own', async (t) => {
   const app = await build(t, goods())
-  const whole = await ask(app, 'GET /goods?limit=2')
-  const some = await ask(app, 'GET /goods?limit=2&fields=name,id')
+  const whole = await request(app, 'GET /goods?limit=2')
+  const some = await request(app, 'GET /goods?limit=2&fields=name,id')
   t.strictSame(some.json(), [
     { id: 1, name: 'apple' },
     { id: 2, name: 'Äpfel, rot' }
   ])
   t.not(some.headers.etag, whole.headers.etag)
   t.equal(
-    (await ask(app, 'GET /goods?limit=2&fields=id,name,name')).headers.etag,
+    (await request(app, 'GET /goods?limit=2&fields=id,name,name')).headers.etag,
     some.headers.etag,
     'the same selection in another notation'
   )
   t.equal(
-    (await ask(app, 'GET /goods?limit=2&fields=id,name', { fields: { 'if-none-match': String(some.headers.etag) } }))
+    (await request(app, 'GET /goods?limit=2&fields=id,name', { fields: { 'if-none-match': String(some.headers.etag) } }))
       .statusCode,
     304
   )
   t.equal(
-    (await ask(app, 'GET /goods?limit=2', { fields: { 'if-none-match': String(some.headers.etag) } })).statusCode,
+    (await request(app, 'GET /goods?limit=2', { fields: { 'if-none-match': String(some.headers.etag) } })).statusCode,
     200
   )
-  t.strictSame((await ask(app, 'GET /goods?fields=price&limit=1')).json(), [{ price: 2.5 }])
-  t.strictSame((await ask(app, 'GET /goods?fields=place&limit=1')).json(), [
+  t.strictSame((await request(app, 'GET /goods?fields=price&limit=1')).json(), [{ price: 2.5 }])
+  t.strictSame((await request(app, 'GET /goods?fields=place&limit=1')).json(), [
     { place: { city: 'Rome', floor: 1, in: 'x' } }
   ])
-  t.match(links(await ask(app, 'GET /goods?limit=1&fields=name')), { next: /^\/goods\?limit=1&fields=name&cursor=/ })
-  const item = await ask(app, 'GET /goods/1?fields=name')
+  t.match(links(await request(app, 'GET /goods?limit=1&fields=name')), { next: /^\/goods\?limit=1&fields=name&cursor=/ })
+  const item = await request(app, 'GET /goods/1?fields=name')
   t.equal(item.payload, '{"name":"apple"}')
-  t.not(item.headers.etag, (await ask(app, 'GET /goods/1')).headers.etag)
+  t.not(item.headers.etag, (await request(app, 'GET /goods/1')).headers.etag)
   t.match(item.headers, { link: '</goods>; rel="collection"', 'content-type': 'application/json' })
-  const same = await ask(app, 'GET /goods/1?fields=name', { fields: { 'if-none-match': String(item.headers.etag) } })
+  const same = await request(app, 'GET /goods/1?fields=name', { fields: { 'if-none-match': String(item.headers.etag) } })
   t.equal(same.statusCode, 304)
   t.equal(same.headers.etag, item.headers.etag)
-  t.equal((await ask(app, 'GET /goods/1', { fields: { 'if-none-match': String(item.headers.etag) } })).statusCode, 200)
-  const head = await ask(app, 'HEAD /goods/1?fields=name')
+  t.equal((await request(app, 'GET /goods/1', { fields: { 'if-none-match': String(item.headers.etag) } })).statusCode, 200)
+  const head = await request(app, 'HEAD /goods/1?fields=name')
   t.equal(head.headers['content-length'], String(Buffer.byteLength(item.payload)))
   for (const target of [
     '/goods?fields=',
@@ -388,7 +388,7 @@ test('fields returns only the selected properties, with an ETag of its own', asy
     '/goods/1?fields=name&fields=id'
   ]) {
     t.match(
-      (await ask(app, `GET ${target}`)).json(),
+      (await request(app, `GET ${target}`)).json(),
       {
         status: 400,
         parameter: 'fields',
@@ -405,30 +405,30 @@ test('fields works in HAL and XML, with all links', async (t) => {
   const app = await build(t, goods({ links: ({ item: { place } }) => ({ city: { href: `/cities/${place?.city}` } }) }))
   const hal = { accept: 'application/hal+json' }
   const _links = { self: { href: '/goods/1' }, collection: { href: '/goods' }, city: { href: '/cities/Rome' } }
-  t.strictSame((await ask(app, 'GET /goods/1?fields=name', { fields: hal })).json(), { _links, name: 'apple' })
-  const list = (await ask(app, 'GET /goods?fields=name&limit=1', { fields: hal })).json()
+  t.strictSame((await request(app, 'GET /goods/1?fields=name', { fields: hal })).json(), { _links, name: 'apple' })
+  const list = (await request(app, 'GET /goods?fields=name&limit=1', { fields: hal })).json()
   t.strictSame(list._embedded, { items: [{ _links, name: 'apple' }] })
   t.equal(list._links.self.href, '/goods?fields=name&limit=1')
   t.match(
-    (await ask(app, 'GET /goods/1?fields=name', { fields: { accept: 'application/xml' } })).payload,
+    (await request(app, 'GET /goods/1?fields=name', { fields: { accept: 'application/xml' } })).payload,
     /<item><name>apple<\/name><\/item>$/
   )
   t.match(
-    (await ask(app, 'GET /goods?fields=name&limit=1', { fields: { accept: 'application/xml' } })).payload,
+    (await request(app, 'GET /goods?fields=name&limit=1', { fields: { accept: 'application/xml' } })).payload,
     /<items><item><name>apple<\/name><\/item><\/items>$/
   )
 })
 
 test('X-Total-Count is sent on request, by parameter or by preference (RFC 7240)', async (t) => {
   const app = await build(t, goods())
-  const plain = await ask(app, 'GET /goods?limit=2')
+  const plain = await request(app, 'GET /goods?limit=2')
   t.notOk('x-total-count' in plain.headers)
   t.match(plain.headers.vary, /\bPrefer\b/, 'a cache must not send it to clients that request the count')
-  const counted = await ask(app, 'GET /goods?limit=2&count=true&status=draft')
+  const counted = await request(app, 'GET /goods?limit=2&count=true&status=draft')
   t.equal(counted.headers['x-total-count'], '2')
   t.notOk('preference-applied' in counted.headers)
   for (const target of ['GET /goods?limit=2', 'HEAD /goods?limit=2', 'GET /goods', 'QUERY /goods']) {
-    const preferred = await ask(app, target, {
+    const preferred = await request(app, target, {
       fields: { prefer: 'count=exact' },
       ...(target.startsWith('Q') && { content: {} })
     })
@@ -438,17 +438,17 @@ test('X-Total-Count is sent on request, by parameter or by preference (RFC 7240)
       target
     )
   }
-  const again = await ask(app, 'GET /goods?limit=2', {
+  const again = await request(app, 'GET /goods?limit=2', {
     fields: { prefer: 'count=exact', 'if-none-match': String(plain.headers.etag) }
   })
   t.equal(again.statusCode, 304)
   t.match(again.headers, { 'x-total-count': '5', 'preference-applied': 'count=exact' })
-  const declined = await ask(app, 'GET /goods?count=false', { fields: { prefer: 'count=exact' } })
+  const declined = await request(app, 'GET /goods?count=false', { fields: { prefer: 'count=exact' } })
   t.notOk(
     'x-total-count' in declined.headers || 'preference-applied' in declined.headers,
     'the parameter takes precedence'
   )
-  t.match((await ask(app, 'GET /goods?count=1')).json(), {
+  t.match((await request(app, 'GET /goods?count=1')).json(), {
     status: 400,
     parameter: 'count',
     detail: 'count must be true or false.'
@@ -473,22 +473,22 @@ test('q finds the items that contain all words in the searched properties, in an
     t.equal(await get(app, `q=${encodeURIComponent(text)}`), expected, text)
   }
   t.equal(await get(app, 'q=apple&price=2.5&sort=-id&limit=1'), '4')
-  t.equal((await ask(app, 'GET /goods?q=apple&count=true')).headers['x-total-count'], '2')
+  t.equal((await request(app, 'GET /goods?q=apple&count=true')).headers['x-total-count'], '2')
   for (const text of ['', '%20', '%00', 'a'.repeat(201)]) {
-    t.match((await ask(app, `GET /goods?q=${text}`)).json(), {
+    t.match((await request(app, `GET /goods?q=${text}`)).json(), {
       status: 400,
       parameter: 'q',
       detail: 'q must be text of up to 200 characters and 10 different words.'
     })
   }
   const closed = await build(t, goods({ list: { search: [] } }))
-  t.match((await ask(closed, 'GET /goods?q=a')).json(), { status: 400, parameter: 'q' })
+  t.match((await request(closed, 'GET /goods?q=a')).json(), { status: 400, parameter: 'q' })
 })
 
 test('a cursor is valid only for the sort, filter and search that it was created for', async (t) => {
   const app = await build(t, goods({ list: { order: ['name'] } }))
   const cursor = async (query: string) =>
-    new URL(links(await ask(app, `GET /goods?${query}&limit=1`)).next!, 'http://x').searchParams.get('cursor')!
+    new URL(links(await request(app, `GET /goods?${query}&limit=1`)).next!, 'http://x').searchParams.get('cursor')!
   const questions = [
     '',
     'sort=price',
@@ -506,14 +506,14 @@ test('a cursor is valid only for the sort, filter and search that it was created
   t.equal(new Set(cursors).size, questions.length)
   for (const [index, query] of questions.entries()) {
     for (const [other, given] of cursors.entries()) {
-      const { statusCode, payload } = await ask(app, `GET /goods?${query}&cursor=${given}`)
+      const { statusCode, payload } = await request(app, `GET /goods?${query}&cursor=${given}`)
       t.equal(statusCode, index === other ? 200 : 400, `${query} with the cursor of ${questions[other]}`)
       if (index !== other) t.match(JSON.parse(payload), { code: 'invalid-query', parameter: 'cursor' })
     }
   }
   const [plain] = cursors
   for (const query of ['limit=2', 'fields=name', 'count=true', 'sort=name', 'sort=name,id']) {
-    t.equal((await ask(app, `GET /goods?${query}&cursor=${plain}`)).statusCode, 200, `${query} requests the same list`)
+    t.equal((await request(app, `GET /goods?${query}&cursor=${plain}`)).statusCode, 200, `${query} requests the same list`)
   }
 })
 
@@ -529,17 +529,17 @@ test('parameters that the storage does not support return 400 and are not listed
     ['q=a', 'q'],
     ['count=true', 'count']
   ] as const) {
-    t.match((await ask(app, `GET /goods?${query}`)).json(), {
+    t.match((await request(app, `GET /goods?${query}`)).json(), {
       status: 400,
       parameter,
       detail: /Available: limit, cursor, fields\. A list can be filtered by: nothing\.$/
     })
   }
-  const preferred = await ask(app, 'GET /goods', { fields: { prefer: 'count=exact' } })
+  const preferred = await request(app, 'GET /goods', { fields: { prefer: 'count=exact' } })
   t.equal(preferred.statusCode, 200)
   t.notOk('preference-applied' in preferred.headers || 'x-total-count' in preferred.headers)
   t.match(
-    (await ask(app, 'QUERY /goods', { content: { filter: { name: 'a' }, sort: ['id'], q: 'a', count: true } })).json()
+    (await request(app, 'QUERY /goods', { content: { filter: { name: 'a' }, sort: ['id'], q: 'a', count: true } })).json()
       .errors,
     [{ pointer: '/filter/name' }, { pointer: '/sort' }, { pointer: '/q' }, { pointer: '/count' }]
   )
@@ -642,7 +642,7 @@ test('every key is a parameter in the query schema of OpenAPI', async (t) => {
     ['fields']
   )
   for (const name of expected) {
-    t.not((await ask(app, `GET /goods?${name}=%00`)).json().detail?.includes('is not known'), true, name)
+    t.not((await request(app, `GET /goods?${name}=%00`)).json().detail?.includes('is not known'), true, name)
   }
 })
 
@@ -681,11 +681,11 @@ test('properties can be filtered in any form of nullable, constant and enum sche
     })
   )
   for (const query of ['nullable.null=true', 'constant=c', 'bare=b', 'listed=x', 'listed.in=x,y', 'id=i']) {
-    t.equal((await ask(app, `GET /odd?${query}`)).json().length, 1, query)
+    t.equal((await request(app, `GET /odd?${query}`)).json().length, 1, query)
   }
-  t.match((await ask(app, 'GET /odd?listed=z')).json(), { detail: 'listed must be one of x, y.' })
+  t.match((await request(app, 'GET /odd?listed=z')).json(), { detail: 'listed must be one of x, y.' })
   for (const name of ['mixed', 'several', 'parts.a']) {
-    t.equal((await ask(app, `GET /odd?${name}=x`)).statusCode, 400, name)
+    t.equal((await request(app, `GET /odd?${name}=x`)).statusCode, 400, name)
   }
 })
 
@@ -693,13 +693,13 @@ test('a storage error returns 500 also if only some properties are selected', as
   const app = await build(
     t,
     goods({
-      storage: altered((): Partial<Storage<object>> => ({
+      storage: modified((): Partial<Storage<object>> => ({
         list: async () => {
           throw new Error('down')
         }
       })) as never
     })
   )
-  t.equal((await ask(app, 'GET /goods?fields=id')).statusCode, 500)
-  t.equal(getIds(await ask(await build(t, goods({ schema: Good })), 'GET /goods')).length, items.length)
+  t.equal((await request(app, 'GET /goods?fields=id')).statusCode, 500)
+  t.equal(getIds(await request(await build(t, goods({ schema: Good })), 'GET /goods')).length, items.length)
 })

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
-import { ask, build } from '../app.ts'
+import { build, request } from '../app.ts'
 import { goods, getIds, links } from './goods.ts'
 
 // QUERY (RFC 10008): everything that a query string supports, and more, in the content.
 
 const query = (app: FastifyInstance, content: unknown, fields: Record<string, string> = {}, at = '/goods') =>
-  ask(app, `QUERY ${at}`, { content, fields })
+  request(app, `QUERY ${at}`, { content, fields })
 
 const trees: ReadonlyArray<readonly [content: object, expected: string]> = [
   [{}, '12345'],
@@ -58,7 +58,7 @@ test('Content-Location is the equal GET, with the same content, ETag and pages, 
       const answer = await query(app, content, { accept })
       const { 'content-location': location } = answer.headers
       if (location === undefined) continue
-      const same = await ask(app, `GET ${location}`, { fields: { accept } })
+      const same = await request(app, `GET ${location}`, { fields: { accept } })
       t.equal(same.payload, answer.payload, String(location).slice(0, 100))
       for (const field of ['etag', 'link', 'content-type', 'x-total-count']) {
         t.equal(same.headers[field], answer.headers[field])
@@ -118,8 +118,8 @@ test('QUERY supports preconditions as GET does (RFC 10008, section 2.6; RFC 9110
     t.equal((await query(app, content, { 'if-match': '"other"' })).statusCode, 412)
     t.equal((await query(app, content, { 'if-match': String(etag) })).statusCode, 200)
     stock++
-    await ask(app, 'PATCH /goods/4', { content: { stock } })
-    await ask(app, 'PATCH /goods/5', { content: { stock } })
+    await request(app, 'PATCH /goods/4', { content: { stock } })
+    await request(app, 'PATCH /goods/5', { content: { stock } })
     t.equal((await query(app, content, { 'if-none-match': String(etag) })).statusCode, 200)
   }
 })
@@ -130,7 +130,7 @@ test('the pages of a QUERY can be followed by the same QUERY, and by GET if one 
     const start = await query(app, content, {}, '/goods?limit=1')
     const follows = {
       QUERY: (at: string) => query(app, content, {}, at),
-      ...('content-location' in start.headers && { GET: (at: string) => ask(app, `GET ${at}`) })
+      ...('content-location' in start.headers && { GET: (at: string) => request(app, `GET ${at}`) })
     }
     for (const [method, follow] of Object.entries(follows)) {
       let page = start
@@ -160,11 +160,11 @@ test('cursors of GET and QUERY depend on the filter, not on the method', async (
   const getCursor = async (content: object) =>
     new URL(links(await query(app, { ...content, limit: 1 })).next!, 'http://x').searchParams.get('cursor')!
   const flat = await getCursor({ filter: { all: [{ 'stock.gte': 3, 'id.gt': 0 }, { 'stock.gte': 3 }] } })
-  t.equal(getIds(await ask(app, `GET /goods?stock.gte=3&id.gt=0&cursor=${flat}`)).join(''), '45')
-  t.equal((await ask(app, `GET /goods?stock.gte=3&cursor=${flat}`)).statusCode, 400)
+  t.equal(getIds(await request(app, `GET /goods?stock.gte=3&id.gt=0&cursor=${flat}`)).join(''), '45')
+  t.equal((await request(app, `GET /goods?stock.gte=3&cursor=${flat}`)).statusCode, 400)
   const tree = await getCursor({ filter: { not: { 'stock.null': true } } })
   for (const search of ['', 'stock.null=false&']) {
-    t.match((await ask(app, `GET /goods?${search}cursor=${tree}`)).json(), { status: 400, parameter: 'cursor' })
+    t.match((await request(app, `GET /goods?${search}cursor=${tree}`)).json(), { status: 400, parameter: 'cursor' })
   }
   const other = await query(app, { filter: { not: { 'stock.null': false } }, cursor: tree })
   t.equal(other.statusCode, 400)
@@ -288,11 +288,11 @@ test('a query has limits on depth, conditions, values and reported errors', asyn
 
 test('Accept-Query is sent with OPTIONS, 415 and a missing Content-Type (RFC 10008, sections 2 and 3)', async (t) => {
   const app = await build(t, goods())
-  t.match((await ask(app, 'OPTIONS /goods')).headers, {
+  t.match((await request(app, 'OPTIONS /goods')).headers, {
     allow: 'GET, HEAD, POST, QUERY, OPTIONS',
     'accept-query': 'application/json'
   })
-  const other = await ask(app, 'QUERY /goods', { content: 'name=apple', type: 'application/x-www-form-urlencoded' })
+  const other = await request(app, 'QUERY /goods', { content: 'name=apple', type: 'application/x-www-form-urlencoded' })
   t.equal(other.statusCode, 415)
   t.equal(other.headers['accept-query'], 'application/json')
   t.notOk('accept' in other.headers)
@@ -303,7 +303,7 @@ test('Accept-Query is sent with OPTIONS, 415 and a missing Content-Type (RFC 100
     code: 'malformed-content',
     detail: 'A query needs content and a Content-Type. Supported: application/json.'
   })
-  t.match((await ask(app, 'QUERY /goods')).json(), {
+  t.match((await request(app, 'QUERY /goods')).json(), {
     status: 400,
     code: 'malformed-content',
     detail: 'A query needs content and a Content-Type. Supported: application/json.'
@@ -313,8 +313,8 @@ test('Accept-Query is sent with OPTIONS, 415 and a missing Content-Type (RFC 100
   }
   t.equal((await query(app, {}, { accept: 'image/png' })).statusCode, 406)
   t.match((await query(app, {}, {}, '/goods?colour=red')).json(), { status: 400, parameter: 'colour' })
-  t.equal((await ask(app, 'QUERY /goods/1', { content: {} })).statusCode, 405)
-  t.equal((await ask(await build(t, goods({ actions: ['read'] })), 'QUERY /goods', { content: {} })).statusCode, 405)
+  t.equal((await request(app, 'QUERY /goods/1', { content: {} })).statusCode, 405)
+  t.equal((await request(await build(t, goods({ actions: ['read'] })), 'QUERY /goods', { content: {} })).statusCode, 405)
 })
 
 test('hooks of the list action run for QUERY, which is cached like GET and invalidates nothing', async (t) => {

@@ -6,7 +6,7 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { test } from 'tap'
 import collection, { define } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ask, build } from '../app.ts'
+import { build, request } from '../app.ts'
 import { links } from './goods.ts'
 
 // Walks through all pages of a list, compared with a plain filter and sort, and with concurrent writers.
@@ -230,12 +230,12 @@ test('paging through a filtered and sorted list returns what a plain filter and 
       const search = parameters(conditions)
       search.set('limit', String(limit))
       if (sort.length > 0) search.set('sort', sort.join())
-      const { there, back } = await walk((at) => ask(app, `GET ${at}`), `/things?${search}`)
+      const { there, back } = await walk((at) => request(app, `GET ${at}`), `/things?${search}`)
       const reference = listExpected(items, { all: conditions }, sort)
       checkSame(there, reference, 'forward')
       checkSame(back, reference, 'backward')
       search.set('count', 'true')
-      if ((await ask(app, `GET /things?${search}`)).headers['x-total-count'] !== String(reference.length)) {
+      if ((await request(app, `GET /things?${search}`)).headers['x-total-count'] !== String(reference.length)) {
         throw new Error('the count is wrong')
       }
     }),
@@ -251,15 +251,15 @@ test('paging through a QUERY, or its equal GET, returns what a plain filter and 
     fc.asyncProperty(things, tree, sorts, fc.integer({ min: 1, max: 9 }), async (items, tree, sort, limit) => {
       const app = await serve(items)
       const query = { filter: content(tree), ...(sort.length > 0 && { sort }) }
-      const { there, back } = await walk((at) => ask(app, `QUERY ${at}`, { content: query }), `/things?limit=${limit}`)
+      const { there, back } = await walk((at) => request(app, `QUERY ${at}`, { content: query }), `/things?limit=${limit}`)
       const reference = listExpected(items, tree, sort)
       checkSame(there, reference, 'forward')
       checkSame(back, reference, 'backward')
-      const first = await ask(app, 'QUERY /things', { content: { ...query, limit } })
+      const first = await request(app, 'QUERY /things', { content: { ...query, limit } })
       const location = first.headers['content-location']
       if (location === undefined) return
       equal++
-      const get = await ask(app, `GET ${location}`)
+      const get = await request(app, `GET ${location}`)
       if (
         get.payload !== first.payload ||
         get.headers.etag !== first.headers.etag ||
@@ -267,7 +267,7 @@ test('paging through a QUERY, or its equal GET, returns what a plain filter and 
       ) {
         throw new Error(`${location} is not equal`)
       }
-      checkSame((await walk((at) => ask(app, `GET ${at}`), String(location))).there, reference, String(location))
+      checkSame((await walk((at) => request(app, `GET ${at}`), String(location))).there, reference, String(location))
     }),
     { numRuns: 150 }
   )
@@ -301,10 +301,10 @@ test('paging returns unchanged items exactly once while others insert, change an
         define({ name: 'things', schema: Thing, storage: memory({ items }), id: { generate: 'storage' } })
       )
       const start = `/things?limit=7${sort === '' ? '' : `&sort=${sort}`}`
-      let page = await ask(app, `GET ${start}`)
+      let page = await request(app, `GET ${start}`)
       const way: number[] = []
       if (relation === 'prev') {
-        while (links(page).next !== undefined) page = await ask(app, `GET ${links(page).next}`)
+        while (links(page).next !== undefined) page = await request(app, `GET ${links(page).next}`)
       }
       for (let count = 0; ; count++) {
         way.push(...getIds(page))
@@ -312,14 +312,14 @@ test('paging returns unchanged items exactly once while others insert, change an
         if (at === undefined || count > 200) break
         const writes = Array.from({ length: 6 }, (_, turn) => {
           const id = 3 * (1 + random(20))
-          if (turn === 0) return ask(app, 'POST /things', { content: make() })
-          if (turn === 1) return ask(app, `DELETE /things/${id}`)
+          if (turn === 0) return request(app, 'POST /things', { content: make() })
+          if (turn === 1) return request(app, `DELETE /things/${id}`)
           if (turn === 2) {
-            return ask(app, `PATCH /things/${[...steady][random(steady.size)]}`, { content: { size: random(9) } })
+            return request(app, `PATCH /things/${[...steady][random(steady.size)]}`, { content: { size: random(9) } })
           }
-          return ask(app, `PUT /things/${id}`, { content: make() })
+          return request(app, `PUT /things/${id}`, { content: make() })
         })
-        const [next] = await Promise.all([ask(app, `GET ${at}`), ...writes])
+        const [next] = await Promise.all([request(app, `GET ${at}`), ...writes])
         page = next
       }
       const seen = way.filter((id) => steady.has(id))

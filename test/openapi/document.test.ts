@@ -22,7 +22,7 @@ import { redirects } from '../../lib/features/redirects.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { within } from '../../lib/features/within.ts'
-import { ask, notes, users } from '../app.ts'
+import { notes, request, users } from '../app.ts'
 import type { Registration } from '../app.ts'
 import { lintWithRedocly } from './redocly.ts'
 import { service } from './service.ts'
@@ -512,7 +512,7 @@ test('the schema of QUERY accepts and refuses what the service does', async (t) 
   ]
   for (const [query, isValid] of queries) {
     const name = JSON.stringify(query)
-    const response = await ask(app, 'QUERY /words', { content: query as object })
+    const response = await request(app, 'QUERY /words', { content: query as object })
     t.equal(response.statusCode, isValid ? 200 : 422, name)
     t.equal(validate(query).length === 0, isValid, name)
   }
@@ -558,103 +558,103 @@ test('responses match the document: status, headers, media type and content', as
   }
   const example = (path: string, method: string, type = 'application/json'): Json =>
     document.paths[path]![method]!.requestBody!.content[type]!.example as Json
-  const request = async (
+  const send = async (
     target: string,
     path = target.split(' ')[1]!,
-    options: Parameters<typeof ask>[2] = {}
+    options: Parameters<typeof request>[2] = {}
   ): Promise<LightMyRequestResponse> =>
-    check(path, await ask(app, target, options), target.split(' ')[0]!.toLowerCase())
+    check(path, await request(app, target, options), target.split(' ')[0]!.toLowerCase())
 
-  const created = await request('POST /users', '/users', { content: example('/users', 'post') })
+  const created = await send('POST /users', '/users', { content: example('/users', 'post') })
   t.equal(created.statusCode, 201, 'the example of the document is valid')
   const [user, tag] = [String(created.headers.location), String(created.headers.etag)]
-  await request('POST /users', '/users', { content: example('/users', 'post') })
-  await request('POST /users', '/users', { content: '{' })
-  await request('POST /users', '/users', { content: { name: 1 } })
-  await request('POST /users', '/users', { content: 'x', type: 'text/plain' })
-  await request('POST /users', '/users', { content: JSON.stringify('x'.repeat(1_100_000)) })
-  await request('GET /users', '/users')
-  await request('GET /users?count=true&sort=name,-role&fields=id,name,email,role,createdAt,updatedAt', '/users', {
+  await send('POST /users', '/users', { content: example('/users', 'post') })
+  await send('POST /users', '/users', { content: '{' })
+  await send('POST /users', '/users', { content: { name: 1 } })
+  await send('POST /users', '/users', { content: 'x', type: 'text/plain' })
+  await send('POST /users', '/users', { content: JSON.stringify('x'.repeat(1_100_000)) })
+  await send('GET /users', '/users')
+  await send('GET /users?count=true&sort=name,-role&fields=id,name,email,role,createdAt,updatedAt', '/users', {
     fields: { prefer: 'count=exact' }
   })
-  await request('GET /users', '/users', { fields: { accept: 'application/hal+json' } })
-  await request('GET /users', '/users', { fields: { accept: 'application/xml' } })
-  await request('GET /users', '/users', { fields: { accept: 'text/csv' } })
-  await request('GET /users?nothing=1', '/users')
-  const list = await request('GET /users', '/users')
-  await request('GET /users', '/users', { fields: { 'if-none-match': String(list.headers.etag) } })
-  const queried = await request('QUERY /users', '/users', { content: example('/users', 'query') })
+  await send('GET /users', '/users', { fields: { accept: 'application/hal+json' } })
+  await send('GET /users', '/users', { fields: { accept: 'application/xml' } })
+  await send('GET /users', '/users', { fields: { accept: 'text/csv' } })
+  await send('GET /users?nothing=1', '/users')
+  const list = await send('GET /users', '/users')
+  await send('GET /users', '/users', { fields: { 'if-none-match': String(list.headers.etag) } })
+  const queried = await send('QUERY /users', '/users', { content: example('/users', 'query') })
   t.equal(queried.statusCode, 200)
-  await request('QUERY /users', '/users', {
+  await send('QUERY /users', '/users', {
     content: example('/users', 'query'),
     fields: { 'if-none-match': String(queried.headers.etag) }
   })
-  await request('QUERY /users', '/users', { content: { count: true, filter: { any: [{ name: 'a' }] } } })
-  await request('QUERY /users', '/users', { content: { filter: 1 } })
-  await request('QUERY /users', '/users', { content: 'x', type: 'text/plain' })
-  await request('QUERY /users')
-  await request(`GET ${user}`, '/users/{id}')
-  await request(`GET ${user}`, '/users/{id}', { fields: { accept: 'application/hal+json' } })
-  await request(`GET ${user}`, '/users/{id}', { fields: { 'if-none-match': tag } })
-  await request(`GET ${user}`, '/users/{id}', { fields: { 'if-match': '"other"' } })
-  await request('GET /users/0199a8f0-5c1e-7b3a-9d42-6f1e2a3b4c5d', '/users/{id}')
-  await request(`PUT ${user}`, '/users/{id}', { content: example('/users/{id}', 'put') })
-  await request(`PUT ${user}`, '/users/{id}', {
+  await send('QUERY /users', '/users', { content: { count: true, filter: { any: [{ name: 'a' }] } } })
+  await send('QUERY /users', '/users', { content: { filter: 1 } })
+  await send('QUERY /users', '/users', { content: 'x', type: 'text/plain' })
+  await send('QUERY /users')
+  await send(`GET ${user}`, '/users/{id}')
+  await send(`GET ${user}`, '/users/{id}', { fields: { accept: 'application/hal+json' } })
+  await send(`GET ${user}`, '/users/{id}', { fields: { 'if-none-match': tag } })
+  await send(`GET ${user}`, '/users/{id}', { fields: { 'if-match': '"other"' } })
+  await send('GET /users/0199a8f0-5c1e-7b3a-9d42-6f1e2a3b4c5d', '/users/{id}')
+  await send(`PUT ${user}`, '/users/{id}', { content: example('/users/{id}', 'put') })
+  await send(`PUT ${user}`, '/users/{id}', {
     content: example('/users/{id}', 'put'),
     fields: { prefer: 'return=minimal' }
   })
   for (const type of ['application/merge-patch+json', 'application/json-patch+json']) {
     t.equal(
-      (await request(`PATCH ${user}`, '/users/{id}', { content: example('/users/{id}', 'patch', type), type }))
+      (await send(`PATCH ${user}`, '/users/{id}', { content: example('/users/{id}', 'patch', type), type }))
         .statusCode,
       200,
       type
     )
   }
-  await request(`PATCH ${user}`, '/users/{id}', { content: { password: null, nickname: null } })
-  await request(`PATCH ${user}`, '/users/{id}', {
+  await send(`PATCH ${user}`, '/users/{id}', { content: { password: null, nickname: null } })
+  await send(`PATCH ${user}`, '/users/{id}', {
     content: [{ op: 'test', path: '/name', value: 'other' }],
     type: 'application/json-patch+json'
   })
-  await request(`PATCH ${user}`, '/users/{id}', { content: {}, fields: { 'if-match': '"other"' } })
+  await send(`PATCH ${user}`, '/users/{id}', { content: {}, fields: { 'if-match': '"other"' } })
 
   const rename = { content: example('/users/{id}/rename', 'post') }
-  t.equal((await request(`POST ${user}/rename`, '/users/{id}/rename', rename)).statusCode, 409)
-  await request(`PATCH ${user}`, '/users/{id}', { content: { role: 'author' } })
-  t.equal((await request(`POST ${user}/rename`, '/users/{id}/rename', rename)).statusCode, 200)
+  t.equal((await send(`POST ${user}/rename`, '/users/{id}/rename', rename)).statusCode, 409)
+  await send(`PATCH ${user}`, '/users/{id}', { content: { role: 'author' } })
+  t.equal((await send(`POST ${user}/rename`, '/users/{id}/rename', rename)).statusCode, 200)
   const inHal = { ...rename, fields: { accept: 'application/hal+json' } }
-  t.match((await request(`POST ${user}/rename`, '/users/{id}/rename', inHal)).json(), {
+  t.match((await send(`POST ${user}/rename`, '/users/{id}/rename', inHal)).json(), {
     _links: { rename: { href: `${user}/rename`, title: 'Rename' } }
   })
-  await request(`POST ${user}/rename`, '/users/{id}/rename', { ...rename, fields: { prefer: 'return=minimal' } })
-  await request(`POST ${user}/rename`, '/users/{id}/rename', { content: { name: '' } })
-  await request(`POST ${user}/rename`, '/users/{id}/rename', { ...rename, fields: { 'if-match': '"other"' } })
+  await send(`POST ${user}/rename`, '/users/{id}/rename', { ...rename, fields: { prefer: 'return=minimal' } })
+  await send(`POST ${user}/rename`, '/users/{id}/rename', { content: { name: '' } })
+  await send(`POST ${user}/rename`, '/users/{id}/rename', { ...rename, fields: { 'if-match': '"other"' } })
   for (const accept of ['application/json', 'application/hal+json', 'application/xml']) {
-    await request('POST /users/summary', '/users/summary', { fields: { accept } })
+    await send('POST /users/summary', '/users/summary', { fields: { accept } })
   }
 
   const article = { ...example('/articles', 'post'), author: created.json().id }
-  const written = await request('POST /articles', '/articles', { content: article })
+  const written = await send('POST /articles', '/articles', { content: article })
   t.equal(written.statusCode, 201)
-  const expanded = await request(`GET ${written.headers.location}?expand=writer`, '/articles/{id}')
+  const expanded = await send(`GET ${written.headers.location}?expand=writer`, '/articles/{id}')
   t.equal(expanded.json().writer.id, created.json().id)
-  await request(`GET ${user}/articles?expand=writer`, '/users/{parent}/articles')
-  await request('GET /users/0199a8f0-5c1e-7b3a-9d42-6f1e2a3b4c5d/articles', '/users/{parent}/articles')
+  await send(`GET ${user}/articles?expand=writer`, '/users/{parent}/articles')
+  await send('GET /users/0199a8f0-5c1e-7b3a-9d42-6f1e2a3b4c5d/articles', '/users/{parent}/articles')
 
-  t.equal((await request('POST /products', '/products', { content: [example('/products', 'post')] })).statusCode, 201)
+  t.equal((await send('POST /products', '/products', { content: [example('/products', 'post')] })).statusCode, 201)
   const product = `/products/${example('/products', 'post').sku}`
-  await request(`PUT ${product}`, '/products/{id}', { content: example('/products/{id}', 'put') })
-  await request('PUT /products/NEW-0001', '/products/{id}', {
+  await send(`PUT ${product}`, '/products/{id}', { content: example('/products/{id}', 'put') })
+  await send('PUT /products/NEW-0001', '/products/{id}', {
     content: { ...example('/products/{id}', 'put'), sku: 'NEW-0001' },
     fields: { 'if-none-match': '*' }
   })
-  await request(`DELETE ${product}`, '/products/{id}', { fields: { 'if-match': '*' } })
-  await request(`DELETE ${user}`, '/users/{id}', { fields: { prefer: 'return=representation' } })
+  await send(`DELETE ${product}`, '/products/{id}', { fields: { 'if-match': '*' } })
+  await send(`DELETE ${user}`, '/users/{id}', { fields: { prefer: 'return=representation' } })
 
-  const good = await request('POST /goods', '/goods', { content: { label: 'x' } })
-  await request('GET /goods?range=[0,9]', '/goods')
-  await request('POST /goods', '/goods', { content: { label: 1 } })
-  await request(`DELETE ${good.headers.location}`, '/goods/{id}')
+  const good = await send('POST /goods', '/goods', { content: { label: 'x' } })
+  await send('GET /goods?range=[0,9]', '/goods')
+  await send('POST /goods', '/goods', { content: { label: 1 } })
+  await send(`DELETE ${good.headers.location}`, '/goods/{id}')
   t.strictSame(
     [...seen].sort((a, b) => a - b),
     [200, 201, 204, 304, 400, 404, 406, 409, 412, 413, 415, 422, 428]
@@ -669,10 +669,10 @@ test('a response to a request with fields matches the schema except for required
   const { schema } = document.paths['/users/{id}']!.get!.responses['200']!.content!['application/json']!
   const { required, ...complete } = resolve(document, schema)
   const content = { email: 'fields@example.com', name: 'Fields' }
-  const { location } = (await ask(app, 'POST /users', { content })).headers
-  const item = (await ask(app, `GET ${location}?fields=name`)).json()
+  const { location } = (await request(app, 'POST /users', { content })).headers
+  const item = (await request(app, `GET ${location}?fields=name`)).json()
   // The collections of the service are those of the other tests.
-  await ask(app, `DELETE ${location}`)
+  await request(app, `DELETE ${location}`)
   t.strictSame(item, { name: 'Fields' })
   t.strictSame(createCompiler(document)(complete)(item), [])
   for (const [path, method] of [['/users', 'get'], ['/users', 'query'], ['/users/{id}', 'get']] as const) {
@@ -949,7 +949,7 @@ test('the transform of the app is applied, and hidden or moved routes stay so', 
     document.tags.map(({ name }) => name),
     ['users']
   )
-  t.equal((await ask(app, 'GET /notes')).statusCode, 200)
+  t.equal((await request(app, 'GET /notes')).statusCode, 200)
 
   const based = await buildDocument(t, [{ ...notes(), prefix: '/v1' }], {
     openapi: '3.1.0',
@@ -991,7 +991,7 @@ test("Swagger 2.0 documents the operations, and the app's route config is kept",
   await app.ready()
   const { paths } = app.swagger() as unknown as { paths: Record<string, Record<string, { operationId: string }>> }
   t.equal(paths['/notes/{id}']!.put!.operationId, 'notes.replace')
-  for (const method of ['GET', 'OPTIONS']) await ask(app, `${method} /notes`)
+  for (const method of ['GET', 'OPTIONS']) await request(app, `${method} /notes`)
   t.match(configs, [{ mine: 1 }, { mine: 1 }])
 })
 

@@ -6,7 +6,7 @@ import { define } from '../../lib/index.ts'
 import { action } from '../../lib/features/action.ts'
 import type { Definition } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ask, build, created, notes, users } from '../app.ts'
+import { build, created, notes, request, users } from '../app.ts'
 import { listen, Wire } from '../wire.ts'
 import type { WireAnswer } from '../wire.ts'
 
@@ -105,7 +105,7 @@ test('malformed, hostile or invalid content is rejected and stores nothing', asy
     t.equal(after.status, 200, 'the next request is served')
     t.strictSame(JSON.parse(after.content.toString()), [{ id: at.slice(7), text: 'kept' }], 'nothing is stored')
   }
-  t.equal((await ask(app, `GET ${at}`)).headers.etag, tag)
+  t.equal((await request(app, `GET ${at}`)).headers.etag, tag)
   t.equal((await wire.ask('GET /open')).content.toString(), '[]')
   t.notOk('admin' in {}, 'Object.prototype is unchanged')
 })
@@ -126,11 +126,11 @@ test('unusual but valid text is stored unchanged', async (t) => {
     '日本語'.repeat(1000)
   ]) {
     const { at } = await created(app, '/notes', { text })
-    t.equal((await ask(app, `GET ${at}`)).json().text, text)
+    t.equal((await request(app, `GET ${at}`)).json().text, text)
   }
-  t.equal((await ask(app, 'POST /notes', { content: '{"text":"\\ud83d\\ude00"}' })).json().text, '😀')
+  t.equal((await request(app, 'POST /notes', { content: '{"text":"\\ud83d\\ude00"}' })).json().text, '😀')
   t.equal(
-    (await ask(app, 'POST /notes', { content: '\ufeff{"text":"bom"}' })).statusCode,
+    (await request(app, 'POST /notes', { content: '\ufeff{"text":"bom"}' })).statusCode,
     201,
     'a byte order mark is ignored (RFC 8259, section 8.1)'
   )
@@ -194,7 +194,7 @@ test('PUT and POST with Content-Range return 400 (RFC 9110, section 14.5)', asyn
   const app = await build(t, notes())
   const { at } = await created(app, '/notes', { text: 'kept' })
   for (const target of ['POST /notes', `PUT ${at}`, `PATCH ${at}`]) {
-    const answer = await ask(app, target, { content: { text: 'part' }, fields: { 'content-range': 'bytes 0-5/10' } })
+    const answer = await request(app, target, { content: { text: 'part' }, fields: { 'content-range': 'bytes 0-5/10' } })
     t.equal(answer.statusCode, 400, target)
     t.match(answer.json(), { code: 'malformed-content', detail: /Content-Range/ })
   }
@@ -399,10 +399,10 @@ test('percent-encoding that is invalid in a query string returns 400 (RFC 3986, 
     }
     t.equal((await wire.ask(`HEAD ${at}?fields=${text}`)).status, 400)
   }
-  t.equal((await ask(app, `GET ${at}`)).headers.etag, tag)
-  t.match((await ask(app, 'GET /named?limit=1&name=%zz&q=b')).json(), { parameter: 'name' })
-  t.equal((await ask(app, 'GET /named?name=%25FF')).json().length, 1, 'an encoded percent sign is text')
-  t.equal((await ask(app, 'GET /named?name=kept+100%25%20%e2%82%ac')).json().length, 1)
+  t.equal((await request(app, `GET ${at}`)).headers.etag, tag)
+  t.match((await request(app, 'GET /named?limit=1&name=%zz&q=b')).json(), { parameter: 'name' })
+  t.equal((await request(app, 'GET /named?name=%25FF')).json().length, 1, 'an encoded percent sign is text')
+  t.equal((await request(app, 'GET /named?name=kept+100%25%20%e2%82%ac')).json().length, 1)
 })
 
 test('hostile headers do not break a request', async (t) => {

@@ -5,7 +5,7 @@ import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import collection from '../../lib/index.ts'
-import { ask, build, created, logged, notes, sent } from '../app.ts'
+import { build, created, logged, notes, payload, request } from '../app.ts'
 
 /** Content of this size. */
 function buildContent (bytes: number): string {
@@ -26,13 +26,13 @@ test('each route has its own bodyLimit, or that of the app by default', async (t
     for (const content of [buildContent(limit), gzipSync(buildContent(limit))]) {
       const fields: Record<string, string> = typeof content === 'string' ? {} : { 'content-encoding': 'gzip' }
       t.ok(
-        (await ask(app, target, { content, fields, ...(type && { type }) })).statusCode < 300,
+        (await request(app, target, { content, fields, ...(type && { type }) })).statusCode < 300,
         `${target}, ${limit} bytes`
       )
     }
     for (const content of [buildContent(limit + 1), gzipSync(buildContent(limit + 1))]) {
       const fields: Record<string, string> = typeof content === 'string' ? {} : { 'content-encoding': 'gzip' }
-      const refused = await ask(app, target, { content, fields, ...(type && { type }) })
+      const refused = await request(app, target, { content, fields, ...(type && { type }) })
       t.match(refused.json(), {
         status: 413,
         code: 'content-too-large',
@@ -50,8 +50,8 @@ test('a bodyLimit that the app sets in an onRoute hook applies', async (t) => {
     route.bodyLimit = 20
   })
   await app.register(collection, notes())
-  t.equal((await ask(app, 'POST /notes', { content: buildContent(20) })).statusCode, 201)
-  t.equal((await ask(app, 'POST /notes', { content: buildContent(21) })).statusCode, 413)
+  t.equal((await request(app, 'POST /notes', { content: buildContent(20) })).statusCode, 201)
+  t.equal((await request(app, 'POST /notes', { content: buildContent(21) })).statusCode, 413)
 })
 
 /** An app with a plugin that replaces the content by another stream. */
@@ -75,11 +75,11 @@ function withLength (stream: Readable, receivedEncodedLength: number): Readable 
 test('a payload stream that a plugin has replaced is parsed, as bytes or as text', async (t) => {
   for (const chunks of [['{"text":', '"Käse"}'], [Buffer.from('{"text":"Kä'), 'se"}'], ['{"text":"Käse"}']]) {
     const [app] = await buildWithStream(t, () => withLength(Readable.from(chunks), 'whatever'.length))
-    const answer = await ask(app, 'POST /notes', { content: 'whatever', fields: { 'content-encoding': 'gzip' } })
+    const answer = await request(app, 'POST /notes', { content: 'whatever', fields: { 'content-encoding': 'gzip' } })
     t.strictSame([answer.statusCode, answer.json().text], [201, 'Käse'])
   }
   const [app] = await buildWithStream(t, () => Readable.from(['{"text":"', 'x'.repeat(50), 'x'.repeat(50), '"}']))
-  t.equal((await ask(app, 'POST /notes', { content: {} })).statusCode, 413, 'the decoded bytes are counted')
+  t.equal((await request(app, 'POST /notes', { content: {} })).statusCode, 413, 'the decoded bytes are counted')
 })
 
 test('a payload stream of a plugin that fails returns the status of its error, or 400', async (t) => {
@@ -96,7 +96,7 @@ test('a payload stream of a plugin that fails returns the status of its error, o
         })
       )
     )
-    const answer = await ask(app, 'POST /notes', { content: { text: 'a' } })
+    const answer = await request(app, 'POST /notes', { content: { text: 'a' } })
     t.match(answer.json(), { status, detail: error.message })
     t.strictSame(lines, [], 'a client error is not logged')
   }
@@ -112,11 +112,11 @@ test('content in many chunks is joined in order, and empty content returns 400',
       })
     )
   )
-  t.equal((await app.inject({ method: 'POST', url: '/notes', ...sent('') })).statusCode, 400)
+  t.equal((await app.inject({ method: 'POST', url: '/notes', ...payload('') })).statusCode, 400)
   const [inPieces] = await buildWithStream(t, () =>
     withLength(Readable.from([...'{"text":"one after the other"}'].map((letter) => Buffer.from(letter))), '{}'.length)
   )
-  t.equal((await ask(inPieces, 'POST /notes', { content: {} })).json().text, 'one after the other')
+  t.equal((await request(inPieces, 'POST /notes', { content: {} })).json().text, 'one after the other')
 })
 
 test('content that differs from Content-Length, or has bytes after its coding, is rejected', async (t) => {
@@ -127,12 +127,12 @@ test('content that differs from Content-Length, or has bytes after its coding, i
   }
   const app = await build(t, notes())
   t.match(
-    (await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'content-length': '5' } })).json(),
+    (await request(app, 'POST /notes', { content: { text: 'a' }, fields: { 'content-length': '5' } })).json(),
     expectedProblem
   )
   const [swapped] = await buildWithStream(t, () => Readable.from(['{"text":"longer than what was sent"}']))
   t.match(
-    (await ask(swapped, 'POST /notes', { content: {} })).json(),
+    (await request(swapped, 'POST /notes', { content: {} })).json(),
     expectedProblem,
     'the decoded bytes count if the stream does not report the received bytes'
   )
@@ -140,7 +140,7 @@ test('content that differs from Content-Length, or has bytes after its coding, i
     [Buffer.alloc(50), expectedProblem],
     [Buffer.from('rubbish'), { status: 415, code: 'unsupported-content-coding' }]
   ] as const) {
-    const answer = await ask(app, 'POST /notes', {
+    const answer = await request(app, 'POST /notes', {
       content: Buffer.concat([gzipSync('{"text":"a"}'), rest]),
       fields: { 'content-encoding': 'gzip' }
     })
@@ -150,7 +150,7 @@ test('content that differs from Content-Length, or has bytes after its coding, i
 
 test('the limit applies to received bytes as well as to decoded bytes', async (t) => {
   const [app] = await buildWithStream(t, () => withLength(Readable.from(['{"text":"a"}']), 101))
-  t.equal((await ask(app, 'POST /notes', { content: {} })).statusCode, 413)
+  t.equal((await request(app, 'POST /notes', { content: {} })).statusCode, 413)
 })
 
 test('decoding stops at the limit', async (t) => {
@@ -168,7 +168,7 @@ test('decoding stops at the limit', async (t) => {
   })
   await app.register(collection, notes())
   t.ok(bomb.length < 100_000)
-  t.equal((await ask(app, 'POST /notes', { content: bomb, fields: { 'content-encoding': 'gzip' } })).statusCode, 413)
+  t.equal((await request(app, 'POST /notes', { content: bomb, fields: { 'content-encoding': 'gzip' } })).statusCode, 413)
   t.equal(decoders.length, 1)
   for (const decoding of decoders) {
     if (decoding.closed !== true) await once(decoding, 'close')

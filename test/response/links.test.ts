@@ -7,7 +7,7 @@ import { html } from '../../lib/formats/html.ts'
 import { define, json } from '../../lib/index.ts'
 import type { Definition, Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ask, build, logged } from '../app.ts'
+import { build, logged, request } from '../app.ts'
 
 // Functions of the app that decide which links an item has: `links` of a definition, and `when` of a custom action.
 
@@ -45,7 +45,7 @@ function orders ({ links, when }: Functions): Definition {
 async function serve (t: Test, functions: Functions) {
   const { lines, logger } = logged()
   const app = await build(t, orders(functions), { logger })
-  const read = async (url: string, accept = 'application/hal+json') => ask(app, `GET ${url}`, { fields: { accept } })
+  const read = async (url: string, accept = 'application/hal+json') => request(app, `GET ${url}`, { fields: { accept } })
   return { app, read, lines }
 }
 
@@ -83,9 +83,9 @@ test('a when that throws for one item leaves out its link, and is logged once', 
   }
   t.match(lines, [{ collection: 'orders', id: 2, msg: /^the function when of the action "cancel" of the collection orders failed/ }])
   t.equal(lines.length, 1)
-  t.equal((await ask(app, 'POST /orders/1/cancel')).statusCode, 200)
-  t.equal((await ask(app, 'POST /orders/3/cancel')).statusCode, 409)
-  t.equal((await ask(app, 'POST /orders/2/cancel')).statusCode, 500, 'the action itself fails')
+  t.equal((await request(app, 'POST /orders/1/cancel')).statusCode, 200)
+  t.equal((await request(app, 'POST /orders/3/cancel')).statusCode, 409)
+  t.equal((await request(app, 'POST /orders/2/cancel')).statusCode, 500, 'the action itself fails')
 })
 
 test('async functions are refused at boot', async (t) => {
@@ -110,7 +110,7 @@ test('a promise that when or links returns is an error that says so, and never c
       'The function when of the action "cancel" returned a promise. Make it return true, false or a text.',
       'The function links returned a promise. Make it return the links.'
     ])
-    const response = await ask(app, 'POST /orders/1/cancel')
+    const response = await request(app, 'POST /orders/1/cancel')
     t.equal(response.statusCode, 500)
     t.type(response.json().detail, 'string')
     t.match(lines.at(-1), { err: { message: /returned a promise/ } })
@@ -121,7 +121,7 @@ test('a promise that is rejected does not end the process', async (t) => {
   const fail = () => (async () => { throw new Error('on purpose') })()
   const { app, read } = await serve(t, { when: fail, links: fail })
   t.equal((await read('/orders')).statusCode, 200)
-  t.equal((await ask(app, 'POST /orders/1/cancel')).statusCode, 500)
+  t.equal((await request(app, 'POST /orders/1/cancel')).statusCode, 500)
   // Unhandled rejections are reported after the microtasks.
   await new Promise((resolve) => setImmediate(resolve))
 })
@@ -129,11 +129,11 @@ test('a promise that is rejected does not end the process', async (t) => {
 test('when has to return true: everything else is 409, with a text as its detail', async (t) => {
   for (const verdict of [false, undefined, null, 0, 1, {}, [], '']) {
     const { app, read } = await serve(t, { when: () => verdict })
-    const response = await ask(app, 'POST /orders/1/cancel')
+    const response = await request(app, 'POST /orders/1/cancel')
     t.equal(response.statusCode, 409, JSON.stringify(verdict))
     t.type(response.json().detail, 'string')
     t.strictSame(Object.keys((await read('/orders/1')).json()._links), always)
   }
   const { app } = await serve(t, { when: () => 'Not today.' })
-  t.equal((await ask(app, 'POST /orders/1/cancel')).json().detail, 'Not today.')
+  t.equal((await request(app, 'POST /orders/1/cancel')).json().detail, 'Not today.')
 })

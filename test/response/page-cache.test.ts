@@ -3,7 +3,7 @@ import { memory } from '../../lib/storage/memory.ts'
 import { Type } from '@sinclair/typebox'
 import { json } from '../../lib/index.ts'
 import type { Format } from '../../lib/index.ts'
-import { ask, build, created } from '../app.ts'
+import { build, created, request } from '../app.ts'
 import { define } from '../define.ts'
 
 const Note = Type.Object({ id: Type.Integer({ readOnly: true }), text: Type.String() })
@@ -19,12 +19,12 @@ const notes = (options: { formats?: readonly Format[] } = {}) =>
 test('a cached page is rendered again as soon as anything on it changes', async (t) => {
   const app = await build(t, notes())
   const list = async (query: string) => {
-    const { headers, body } = await ask(app, `GET /notes${query}`)
+    const { headers, body } = await request(app, `GET /notes${query}`)
     return { etag: headers.etag, link: headers.link, total: headers['x-total-count'], body }
   }
   const first = await list('?limit=2')
   t.strictSame(await list('?limit=2'), first, 'the same entries')
-  await ask(app, 'PATCH /notes/2', {
+  await request(app, 'PATCH /notes/2', {
     content: '{"text":"changed"}',
     fields: { 'content-type': 'application/merge-patch+json' }
   })
@@ -32,11 +32,11 @@ test('a cached page is rendered again as soon as anything on it changes', async 
   t.not(changed.etag, first.etag)
   t.match(changed.body, /changed/)
   t.equal((await list('?limit=2&count=true')).total, '3')
-  await ask(app, 'DELETE /notes/3')
+  await request(app, 'DELETE /notes/3')
   const last = await list('?limit=2')
   t.equal(last.link, undefined, 'no next page')
   t.equal((await list('?limit=2&count=true')).total, '2', 'another total with the same entries')
-  t.equal((await ask(app, 'GET /notes?limit=2', { fields: { 'if-none-match': last.etag as string } })).statusCode, 304)
+  t.equal((await request(app, 'GET /notes?limit=2', { fields: { 'if-none-match': last.etag as string } })).statusCode, 304)
 })
 
 test('the page cache keeps a limited number of pages, and no long ones', async (t) => {
@@ -52,7 +52,7 @@ test('the page cache keeps a limited number of pages, and no long ones', async (
   /** Whether the response comes from the cache. */
   const isCached = async (query: string) => {
     const before = joined
-    t.equal((await ask(app, `GET /notes${query}`)).statusCode, 200)
+    t.equal((await request(app, `GET /notes${query}`)).statusCode, 200)
     return joined === before
   }
   for (let limit = 1; limit <= 33; limit++) t.notOk(await isCached(`?limit=${limit}`))
@@ -68,7 +68,7 @@ test('the page cache keeps a limited number of pages, and no long ones', async (
   t.notOk(await isCached('?limit=2&count=true'), 'another total')
   t.notOk(await isCached('?limit=2&sort=-id'), 'other entries')
   t.ok(await isCached('?limit=2&sort=-id'), 'less than 65,536 characters')
-  await ask(app, 'PATCH /notes/3', { content: { text: 'x'.repeat(600) }, type: 'application/merge-patch+json' })
+  await request(app, 'PATCH /notes/3', { content: { text: 'x'.repeat(600) }, type: 'application/merge-patch+json' })
   t.notOk(await isCached('?limit=2&sort=-id'), 'other versions')
   t.notOk(await isCached('?limit=2&sort=-id'), 'more than 65,536 characters')
 })
@@ -103,7 +103,7 @@ test('a cached page is never sent to a caller who sees other items or other prop
   )
   const callers = ['ada', 'bob', 'hr', 'auditor', 'eve']
   const list = async (caller: string, url: string, accept = 'application/json') => {
-    const { headers, body } = await ask(app, `GET ${url}`, { fields: { 'x-user': caller, accept } })
+    const { headers, body } = await request(app, `GET ${url}`, { fields: { 'x-user': caller, accept } })
     return { etag: headers.etag, link: headers.link, total: headers['x-total-count'], body }
   }
   for (const url of ['/secrets', '/secrets?limit=1&count=true', '/secrets?sort=-text']) {

@@ -12,7 +12,7 @@ import type { Definition, Options, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { expand } from '../../lib/features/expand.ts'
 import { within } from '../../lib/features/within.ts'
-import { ask, build } from '../app.ts'
+import { build, request } from '../app.ts'
 import { controlClock } from '../clock.ts'
 import { define } from '../define.ts'
 
@@ -62,7 +62,7 @@ async function read (
       const tag = known?.get(key)?.headers.etag
       answers.set(
         key,
-        await ask(app, `GET ${target}`, {
+        await request(app, `GET ${target}`, {
           fields: { accept, ...(tag !== undefined && { 'if-none-match': String(tag) }) }
         })
       )
@@ -87,7 +87,7 @@ test('a property that becomes writeOnly changes every ETag, and an old one does 
   for (const method of ['PATCH', 'PUT', 'DELETE']) {
     t.equal(
       (
-        await ask(after.app, `${method} /people/1`, {
+        await request(after.app, `${method} /people/1`, {
           ...(method !== 'DELETE' && { content: { name: 'Eve', secret: 'x' } }),
           fields: { 'if-match': stale }
         })
@@ -105,7 +105,7 @@ test('a property that becomes writeOnly changes every ETag, and an old one does 
     'content-type': 'application/merge-patch+json'
   }
   t.equal(
-    (await ask(again.app, 'PATCH /people/1', { content: { name: 'Eve' }, fields })).statusCode,
+    (await request(again.app, 'PATCH /people/1', { content: { name: 'Eve' }, fields })).statusCode,
     200,
     'whatever format was read'
   )
@@ -114,9 +114,9 @@ test('a property that becomes writeOnly changes every ETag, and an old one does 
 test('Last-Modified is not before the process started, because the definition may have changed then', async (t) => {
   const clock = controlClock(t)
   const storage = createShared()
-  const getDate = async (app: FastifyInstance) => (await ask(app, 'GET /people/1')).headers['last-modified']
+  const getDate = async (app: FastifyInstance) => (await request(app, 'GET /people/1')).headers['last-modified']
   const read = async (app: FastifyInstance, since: unknown) => {
-    return ask(app, 'GET /people/1', { fields: { 'if-modified-since': String(since) } })
+    return request(app, 'GET /people/1', { fields: { 'if-modified-since': String(since) } })
   }
   const started = Date.now()
   const first = await build(t, people(storage))
@@ -136,7 +136,7 @@ test('Last-Modified is not before the process started, because the definition ma
   clock.advance(120_000)
   t.equal((await read(second, await getDate(second))).statusCode, 304)
   t.equal(
-    (await ask(second, 'GET /people/1', { fields: { 'if-unmodified-since': 'Thu, 01 Jan 2015 00:00:00 GMT' } }))
+    (await request(second, 'GET /people/1', { fields: { 'if-unmodified-since': 'Thu, 01 Jan 2015 00:00:00 GMT' } }))
       .statusCode,
     412
   )
@@ -225,13 +225,13 @@ test('the ETag covers the definition of expanded collections', async (t) => {
     )
   const [before, after] = [await open(Type.String()), await open(Type.String({ writeOnly: true }))]
   for (const url of ['/articles?expand=person', '/articles/1?expand=person']) {
-    const old = await ask(before, `GET ${url}`)
+    const old = await request(before, `GET ${url}`)
     t.match(old.body, /enigma/)
-    const fresh = await ask(after, `GET ${url}`, { fields: { 'if-none-match': String(old.headers.etag) } })
+    const fresh = await request(after, `GET ${url}`, { fields: { 'if-none-match': String(old.headers.etag) } })
     t.equal(fresh.statusCode, 200)
     t.notMatch(fresh.body, /enigma/)
   }
-  const plain = await Promise.all([before, after].map(async (app) => (await ask(app, 'GET /articles/1')).headers.etag))
+  const plain = await Promise.all([before, after].map(async (app) => (await request(app, 'GET /articles/1')).headers.etag))
   t.equal(plain[0], plain[1])
 })
 
@@ -247,7 +247,7 @@ test('an older version that presents items differently has different ETags', asy
         accept: ({ title }) => ({ name: title }) as object
       })
     )
-    return (await ask(app, 'GET /people/1')).headers.etag
+    return (await request(app, 'GET /people/1')).headers.etag
   }
   const one = await tag(({ id, name }) => ({ id, title: name }))
   t.not(await tag(({ id, secret }) => ({ id, title: secret })), one)

@@ -7,7 +7,7 @@ import { bulk } from '../../lib/features/bulk.ts'
 import { hal } from '../../lib/formats/hal.ts'
 import { html } from '../../lib/formats/html.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ask, build, created, notes } from '../app.ts'
+import { build, created, notes, request } from '../app.ts'
 import { define } from '../define.ts'
 
 // The query of a list: limit, cursor, and unknown parameters.
@@ -40,7 +40,7 @@ async function walk (app: FastifyInstance, from: string, relation: string): Prom
   const pages: number[][] = []
   let url: string | undefined = from
   while (url !== undefined && pages.length < 30) {
-    const answer = await ask(app, `GET ${url}`)
+    const answer = await request(app, `GET ${url}`)
     if (answer.statusCode !== 200) throw new Error(answer.payload)
     pages.push(answer.json().map(({ id }: { id: number }) => id))
     url = links(answer.headers.link)[relation]
@@ -51,7 +51,7 @@ async function walk (app: FastifyInstance, from: string, relation: string): Prom
 async function findLast (app: FastifyInstance, from: string): Promise<string> {
   let url = from
   for (let count = 0; count < 30; count++) {
-    const next = links((await ask(app, `GET ${url}`)).headers.link).next
+    const next = links((await request(app, `GET ${url}`)).headers.link).next
     if (next === undefined) return url
     url = next
   }
@@ -77,13 +77,13 @@ test('Link next, prev and first lead through a list in both directions, in any o
       t.equal(new Set(all).size, 25, `${start} lists each item once`)
       t.strictSame(
         all,
-        (await ask(app, `GET /${name}?limit=100`)).json().map(({ id }: { id: number }) => id)
+        (await request(app, `GET /${name}?limit=100`)).json().map(({ id }: { id: number }) => id)
       )
       const last = await findLast(app, start)
       const back = await walk(app, last, 'prev')
       const [nearest = [], ...others] = back
       t.strictSame([...others.reverse().flat(), ...nearest], all, `${start} backward`)
-      if (limit < 25) t.equal(links((await ask(app, `GET ${last}`)).headers.link).first, start)
+      if (limit < 25) t.equal(links((await request(app, `GET ${last}`)).headers.link).first, start)
     }
   }
 })
@@ -91,27 +91,27 @@ test('Link next, prev and first lead through a list in both directions, in any o
 test('Link keeps the other parameters and contains only pages that exist', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('books'))
-  const whole = await ask(app, 'GET /books?limit=25')
+  const whole = await request(app, 'GET /books?limit=25')
   t.notOk('link' in whole.headers)
-  t.strictSame(Object.keys(links((await ask(app, 'GET /books?limit=24')).headers.link)), ['next', 'first'])
-  const standard = links((await ask(app, 'GET /books')).headers.link)
+  t.strictSame(Object.keys(links((await request(app, 'GET /books?limit=24')).headers.link)), ['next', 'first'])
+  const standard = links((await request(app, 'GET /books')).headers.link)
   t.match(standard, { first: '/books', next: /^\/books\?cursor=[\w-]+$/ })
-  const second = await ask(app, `GET ${standard.next}`)
+  const second = await request(app, `GET ${standard.next}`)
   t.strictSame(Object.keys(links(second.headers.link)), ['prev', 'first'])
 })
 
 test('parameters are equal in any encoding, and empty ones are ignored (URL Standard, section 5.1)', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('books'))
-  const { next } = links((await ask(app, 'GET /books?&%6cimit=2&')).headers.link)
-  const second = await ask(app, `GET ${next!.replace('cursor=', '%63ursor=')}`)
+  const { next } = links((await request(app, 'GET /books?&%6cimit=2&')).headers.link)
+  const second = await request(app, `GET ${next!.replace('cursor=', '%63ursor=')}`)
   t.strictSame(
     second.json().map(({ id }: { id: number }) => id),
     [3, 4]
   )
   const third = links(second.headers.link).next!
   t.strictSame(
-    (await ask(app, `GET ${third}`)).json().map(({ id }: { id: number }) => id),
+    (await request(app, `GET ${third}`)).json().map(({ id }: { id: number }) => id),
     [5, 6]
   )
 })
@@ -119,13 +119,13 @@ test('parameters are equal in any encoding, and empty ones are ignored (URL Stan
 test('the first page has no prev link, and an empty page links to the first page', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('books'))
-  const { next } = links((await ask(app, 'GET /books?limit=1')).headers.link)
-  const { prev } = links((await ask(app, `GET ${next}`)).headers.link)
-  const { prev: before, next: again } = links((await ask(app, `GET ${prev}`)).headers.link)
+  const { next } = links((await request(app, 'GET /books?limit=1')).headers.link)
+  const { prev } = links((await request(app, `GET ${next}`)).headers.link)
+  const { prev: before, next: again } = links((await request(app, `GET ${prev}`)).headers.link)
   t.equal(before, undefined)
-  t.strictSame((await ask(app, `GET ${again}`)).json()[0].id, 2)
-  for (const { id } of items.slice(0, 25)) await ask(app, `DELETE /books/${id}`)
-  const empty = await ask(app, `GET ${next}`)
+  t.strictSame((await request(app, `GET ${again}`)).json()[0].id, 2)
+  for (const { id } of items.slice(0, 25)) await request(app, `DELETE /books/${id}`)
+  const empty = await request(app, `GET ${next}`)
   t.equal(empty.payload, '[]')
   t.strictSame(links(empty.headers.link), { first: '/books?limit=1' })
 })
@@ -143,10 +143,10 @@ test('limit must be an integer from 1 to the maximum, and anything else returns 
       list: { limit: { default: 2, maximum: 3 } }
     })
   )
-  t.equal((await ask(app, 'GET /books')).json().length, 20)
-  t.equal((await ask(app, 'GET /small')).json().length, 2)
-  t.equal((await ask(app, 'GET /small?limit=3')).json().length, 3)
-  t.equal((await ask(app, 'GET /small?limit=03')).json().length, 3)
+  t.equal((await request(app, 'GET /books')).json().length, 20)
+  t.equal((await request(app, 'GET /small')).json().length, 2)
+  t.equal((await request(app, 'GET /small?limit=3')).json().length, 3)
+  t.equal((await request(app, 'GET /small?limit=03')).json().length, 3)
   for (const [path, limits] of [
     [
       'books',
@@ -155,7 +155,7 @@ test('limit must be an integer from 1 to the maximum, and anything else returns 
     ['small', ['4']]
   ] as const) {
     for (const limit of limits) {
-      const answer = await ask(app, `GET /${path}?limit=${limit}`)
+      const answer = await request(app, `GET /${path}?limit=${limit}`)
       t.equal(answer.statusCode, 400, limit)
       t.match(answer.json(), {
         code: 'invalid-query',
@@ -182,13 +182,13 @@ test('an unknown query parameter returns 400', async (t) => {
     [`DELETE ${at}?x`, 'x']
   ] as const) {
     const content = /^P/.test(target) ? { text: 'b' } : undefined
-    const strict = await ask(app, target, { content })
+    const strict = await request(app, target, { content })
     t.equal(strict.statusCode, 400, target)
     if (!target.startsWith('HEAD')) t.match(strict.json(), { code: 'invalid-query', parameter: name })
-    const lenient = await ask(app, target, { content, fields: { prefer: 'handling=lenient' } })
+    const lenient = await request(app, target, { content, fields: { prefer: 'handling=lenient' } })
     t.equal(lenient.statusCode, 400, 'whatever the client prefers')
   }
-  t.equal((await ask(app, 'GET /notes?')).statusCode, 200)
+  t.equal((await request(app, 'GET /notes?')).statusCode, 200)
 })
 
 test('a cursor that this list has not created returns 400', async (t) => {
@@ -198,9 +198,9 @@ test('a cursor that this list has not created returns 400', async (t) => {
   await app.register(collection, books('titles', ['title']))
   await app.register(collection, notes())
   const cursor = async (path: string): Promise<string> =>
-    new URL(links((await ask(app, `GET ${path}`)).headers.link).next!, 'http://x').searchParams.get('cursor')!
+    new URL(links((await request(app, `GET ${path}`)).headers.link).next!, 'http://x').searchParams.get('cursor')!
   const own = await cursor('/books?limit=2')
-  t.equal((await ask(app, `GET /books?cursor=${own}`)).json()[0].id, 3)
+  t.equal((await request(app, `GET /books?cursor=${own}`)).json()[0].id, 3)
   const bytes = Buffer.from(own, 'base64url')
   const tampered = Array.from(bytes, (byte, index) =>
     Buffer.from(bytes.map((other, at) => (at === index ? byte ^ 1 : other))).toString('base64url')
@@ -221,7 +221,7 @@ test('a cursor that this list has not created returns 400', async (t) => {
     'a'.repeat(5000)
   ]
   for (const given of [...tampered, ...foreign, ...forged]) {
-    const answer = await ask(app, `GET /books?cursor=${given}`)
+    const answer = await request(app, `GET /books?cursor=${given}`)
     t.equal(answer.statusCode, 400, given)
     t.match(answer.json(), { code: 'invalid-query', parameter: 'cursor' })
   }
@@ -239,7 +239,7 @@ function seal (name: string, order: readonly string[], content: string): string 
 test('a forged cursor with a valid checksum returns 400 unless its values match the schema', async (t) => {
   const app = await build(t, [])
   await app.register(collection, books('titles', ['title']))
-  const get = (content: string) => ask(app, `GET /titles?cursor=${seal('titles', ['title+', 'id+'], content)}`)
+  const get = (content: string) => request(app, `GET /titles?cursor=${seal('titles', ['title+', 'id+'], content)}`)
   t.equal((await get('["after","T1",3]')).statusCode, 200, 'the seal is valid')
   t.equal((await get('["before",null,3]')).statusCode, 200)
   for (const content of [
@@ -274,9 +274,9 @@ test('every response links to the description of the service (RFC 8631, section 
   const app = await build(t, notes({ formats: [json, html] }).with(bulk()), {
     service: { description: '/openapi.json' }
   })
-  t.equal((await ask(app, 'GET /notes')).headers.link, '</openapi.json>; rel="service-desc"')
+  t.equal((await request(app, 'GET /notes')).headers.link, '</openapi.json>; rel="service-desc"')
   const { at } = await created(app, '/notes', { text: 'a' })
-  t.equal((await ask(app, `GET ${at}`)).headers.link, '</notes>; rel="collection", </openapi.json>; rel="service-desc"')
+  t.equal((await request(app, `GET ${at}`)).headers.link, '</notes>; rel="collection", </openapi.json>; rel="service-desc"')
   const only = '</openapi.json>; rel="service-desc"'
   const page = { accept: 'text/html' }
   for (const [target, status, options] of [
@@ -294,7 +294,7 @@ test('every response links to the description of the service (RFC 8631, section 
     [`PATCH ${at}`, 412, { content: {}, fields: { 'if-match': '"other"' } }],
     [`DELETE ${at}`, 204, {}]
   ] as const) {
-    const response = await ask(app, target, options)
+    const response = await request(app, target, options)
     t.strictSame([response.statusCode, response.headers.link], [status, only], target)
   }
 })
@@ -302,7 +302,7 @@ test('every response links to the description of the service (RFC 8631, section 
 test('responses do not link to a description if the service has none', async (t) => {
   const app = await build(t, notes(), { service: {} })
   for (const target of ['GET /notes', 'GET /notes/none', 'OPTIONS /notes']) {
-    t.notOk('link' in (await ask(app, target)).headers, target)
+    t.notOk('link' in (await request(app, target)).headers, target)
   }
 })
 
@@ -312,13 +312,13 @@ test('no item is skipped or repeated if items are added or removed between two p
   for (let index = 0; index < 6; index++) {
     ids.push(String((await created(app, '/notes', { text: String(index) })).item.id))
   }
-  const first = await ask(app, 'GET /notes?limit=3')
-  await ask(app, `DELETE /notes/${ids[0]}`)
-  await ask(app, `DELETE /notes/${ids[2]}`)
+  const first = await request(app, 'GET /notes?limit=3')
+  await request(app, `DELETE /notes/${ids[0]}`)
+  await request(app, `DELETE /notes/${ids[2]}`)
   const added = (await created(app, '/notes', { text: 'late' })).item.id
   const { next } = links(first.headers.link)
   t.strictSame(
-    (await ask(app, `GET ${next!.replace('limit=3', 'limit=9')}`)).json().map(({ id }: { id: string }) => id),
+    (await request(app, `GET ${next!.replace('limit=3', 'limit=9')}`)).json().map(({ id }: { id: string }) => id),
     [...ids.slice(3), added]
   )
 })
@@ -333,7 +333,7 @@ test('HAL contains the links of the page and of each item', async (t) => {
     links: ({ item: { title } }) => ({ author: { href: `/authors/${title}`, title } })
   })
   await app.register(collection, { ...definition, prefix: '/v1' })
-  const list = await ask(app, 'GET /v1/books?limit=2', { fields: { accept: 'application/hal+json' } })
+  const list = await request(app, 'GET /v1/books?limit=2', { fields: { accept: 'application/hal+json' } })
   t.equal(list.headers['content-type'], 'application/hal+json')
   const { _links, _embedded } = list.json()
   t.match(_links, {
@@ -346,7 +346,7 @@ test('HAL contains the links of the page and of each item', async (t) => {
     collection: { href: '/v1/books' },
     author: { href: '/authors/T1', title: 'T1' }
   })
-  const item = await ask(app, 'GET /v1/books/2', { fields: { accept: 'application/hal+json' } })
+  const item = await request(app, 'GET /v1/books/2', { fields: { accept: 'application/hal+json' } })
   t.strictSame(item.json(), _embedded.items[1])
 })
 

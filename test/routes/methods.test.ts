@@ -4,7 +4,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import collection, { define } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ada, ask, build, created, notes, users } from '../app.ts'
+import { ada, build, created, notes, request, users } from '../app.ts'
 import { controlClock } from '../clock.ts'
 import { listen, Wire } from '../wire.ts'
 
@@ -19,7 +19,7 @@ function getFields ({ headers }: LightMyRequestResponse): Record<string, unknown
 
 test('POST returns 201 with Location, Content-Location and ETag (RFC 9110, sections 9.3.3 and 15.3.2)', async (t) => {
   const app = await build(t, users())
-  const answer = await ask(app, 'POST /users', { content: { ...ada, password: 'secret' } })
+  const answer = await request(app, 'POST /users', { content: { ...ada, password: 'secret' } })
   const item = answer.json()
   t.equal(answer.statusCode, 201)
   t.match(item, { id: /^[0-9a-f-]{36}$/, ...ada, role: 'reader', createdAt: /Z$/, updatedAt: item.createdAt })
@@ -35,7 +35,7 @@ test('POST returns 201 with Location, Content-Location and ETag (RFC 9110, secti
     vary: 'Accept',
     'x-content-type-options': 'nosniff'
   })
-  const read = await ask(app, `GET ${answer.headers.location}`)
+  const read = await request(app, `GET ${answer.headers.location}`)
   t.equal(read.statusCode, 200)
   t.equal(read.payload, answer.payload)
   t.equal(read.headers.etag, answer.headers.etag)
@@ -47,7 +47,7 @@ test('GET of an item returns exactly the headers of its representation (RFC 9110
   clock.advance(60_000)
   const { at, tag, item } = await created(app, '/users', ada)
   clock.advance(60_000)
-  const answer = await ask(app, `GET ${at}`)
+  const answer = await request(app, `GET ${at}`)
   t.equal(answer.statusCode, 200)
   t.strictSame(answer.json(), item)
   t.strictSame(getFields(answer), {
@@ -64,9 +64,9 @@ test('GET of an item returns exactly the headers of its representation (RFC 9110
 
 test('GET of a list returns a bare array and its ETag', async (t) => {
   const app = await build(t, users())
-  t.equal((await ask(app, 'GET /users')).payload, '[]')
+  t.equal((await request(app, 'GET /users')).payload, '[]')
   const { item } = await created(app, '/users', ada)
-  const answer = await ask(app, 'GET /users')
+  const answer = await request(app, 'GET /users')
   t.strictSame(answer.json(), [item])
   t.strictSame(getFields(answer), {
     'content-type': 'application/json',
@@ -96,7 +96,7 @@ test('HEAD returns the headers of GET, with Content-Length and no content (RFC 9
 test('PUT returns 200, or 204 for return=minimal (RFC 9110, section 9.3.4; RFC 7240, section 4.2)', async (t) => {
   const app = await build(t, users())
   const { at, item, tag } = await created(app, '/users', { ...ada, age: 36, password: 'secret' })
-  const answer = await ask(app, `PUT ${at}`, { content: { ...ada, name: 'Countess' } })
+  const answer = await request(app, `PUT ${at}`, { content: { ...ada, name: 'Countess' } })
   t.equal(answer.statusCode, 200)
   t.match(answer.json(), { id: item.id, name: 'Countess', role: 'reader', createdAt: item.createdAt })
   t.notOk('age' in answer.json(), 'omitted properties are removed')
@@ -109,8 +109,8 @@ test('PUT returns 200, or 204 for return=minimal (RFC 9110, section 9.3.4; RFC 7
     vary: 'Accept',
     'x-content-type-options': 'nosniff'
   })
-  t.not((await ask(app, `GET ${at}`)).headers.etag, tag)
-  const minimal = await ask(app, `PUT ${at}`, { content: ada, fields: { prefer: 'return=minimal' } })
+  t.not((await request(app, `GET ${at}`)).headers.etag, tag)
+  const minimal = await request(app, `PUT ${at}`, { content: ada, fields: { prefer: 'return=minimal' } })
   t.equal(minimal.statusCode, 204)
   t.equal(minimal.payload, '')
   t.strictSame(getFields(minimal), {
@@ -120,7 +120,7 @@ test('PUT returns 200, or 204 for return=minimal (RFC 9110, section 9.3.4; RFC 7
     'x-content-type-options': 'nosniff',
     'preference-applied': 'return=minimal'
   })
-  const whole = await ask(app, `PUT ${at}`, { content: ada, fields: { prefer: 'return=representation' } })
+  const whole = await request(app, `PUT ${at}`, { content: ada, fields: { prefer: 'return=representation' } })
   t.equal(whole.statusCode, 200)
   t.equal(whole.headers['preference-applied'], 'return=representation')
 })
@@ -128,46 +128,46 @@ test('PUT returns 200, or 204 for return=minimal (RFC 9110, section 9.3.4; RFC 7
 test('PUT returns an ETag only if the item is stored as sent, or by option (RFC 9110, section 9.3.4)', async (t) => {
   const app = await build(t, [notes(), users({ etag: { onPut: 'always' } })])
   const { at, item } = await created(app, '/notes', { text: 'a' })
-  const equal = await ask(app, `PUT ${at}`, { content: { id: item.id, text: 'b' } })
+  const equal = await request(app, `PUT ${at}`, { content: { id: item.id, text: 'b' } })
   t.equal(equal.statusCode, 200)
-  t.equal(equal.headers.etag, (await ask(app, `GET ${at}`)).headers.etag)
-  const spaced = await ask(app, `PUT ${at}`, { content: `{ "id": "${item.id}", "text": "c" }` })
+  t.equal(equal.headers.etag, (await request(app, `GET ${at}`)).headers.etag)
+  const spaced = await request(app, `PUT ${at}`, { content: `{ "id": "${item.id}", "text": "c" }` })
   t.equal(spaced.statusCode, 200)
   t.notOk('etag' in spaced.headers)
   t.notOk('last-modified' in spaced.headers)
-  const xml = await ask(app, `PUT ${at}`, {
+  const xml = await request(app, `PUT ${at}`, {
     content: { id: item.id, text: 'd' },
     fields: { accept: 'application/xml' }
   })
   t.equal(xml.headers['content-type'], 'application/xml')
   t.notOk('etag' in xml.headers)
   const user = await created(app, '/users', ada)
-  const relaxed = await ask(app, `PUT ${user.at}`, { content: ada })
-  t.equal(relaxed.headers.etag, (await ask(app, `GET ${user.at}`)).headers.etag)
+  const relaxed = await request(app, `PUT ${user.at}`, { content: ada })
+  t.equal(relaxed.headers.etag, (await request(app, `GET ${user.at}`)).headers.etag)
 })
 
 test('PUT to a missing id returns 404, or 201 if put.create is set (RFC 9110, section 9.3.4)', async (t) => {
   const app = await build(t, [users(), notes({ put: { create: true } })])
-  t.equal((await ask(app, `PUT ${nowhere}`, { content: ada })).statusCode, 404)
+  t.equal((await request(app, `PUT ${nowhere}`, { content: ada })).statusCode, 404)
   const at = nowhere.replace('users', 'notes')
-  const answer = await ask(app, `PUT ${at}`, { content: { text: 'new' } })
+  const answer = await request(app, `PUT ${at}`, { content: { text: 'new' } })
   t.equal(answer.statusCode, 201)
   t.equal(answer.headers.location, at)
   t.equal(answer.headers['content-location'], at)
-  t.strictSame((await ask(app, `GET ${at}`)).json(), answer.json())
-  t.equal((await ask(app, `PUT ${at}`, { content: { text: 'again' } })).statusCode, 200)
-  const minimal = await ask(app, `PUT ${at.replace(/0$/, '1')}`, {
+  t.strictSame((await request(app, `GET ${at}`)).json(), answer.json())
+  t.equal((await request(app, `PUT ${at}`, { content: { text: 'again' } })).statusCode, 200)
+  const minimal = await request(app, `PUT ${at.replace(/0$/, '1')}`, {
     content: { text: 'new' },
     fields: { prefer: 'return=minimal' }
   })
   t.equal(minimal.statusCode, 201)
   t.equal(minimal.payload, '')
   t.equal(minimal.headers['content-length'], '0')
-  const contradiction = await ask(app, `PUT ${at.replace(/0$/, '2')}`, { content: { id: at.slice(7), text: 'other' } })
+  const contradiction = await request(app, `PUT ${at.replace(/0$/, '2')}`, { content: { id: at.slice(7), text: 'other' } })
   t.equal(contradiction.statusCode, 422)
   t.match(contradiction.json().errors, [{ pointer: '/id', message: /differs from the URI/ }])
   t.equal(
-    (await ask(app, 'PUT /notes/no-uuid', { content: { text: 'x' } })).statusCode,
+    (await request(app, 'PUT /notes/no-uuid', { content: { text: 'x' } })).statusCode,
     404,
     'an invalid id is not created'
   )
@@ -176,7 +176,7 @@ test('PUT to a missing id returns 404, or 201 if put.create is set (RFC 9110, se
 test('PATCH returns the ETag with 200, or with 204 for Prefer: return=minimal (RFC 5789, section 2.1)', async (t) => {
   const app = await build(t, users())
   const { at, item } = await created(app, '/users', { ...ada, age: 36, address: { city: 'London', zip: 'W1' } })
-  const answer = await ask(app, `PATCH ${at}`, {
+  const answer = await request(app, `PATCH ${at}`, {
     content: { age: null, address: { zip: null } },
     type: 'application/merge-patch+json'
   })
@@ -191,19 +191,19 @@ test('PATCH returns the ETag with 200, or with 204 for Prefer: return=minimal (R
     address: { city: 'London' }
   })
   t.equal(answer.headers['content-location'], at)
-  t.equal(answer.headers.etag, (await ask(app, `GET ${at}`)).headers.etag)
-  const minimal = await ask(app, `PATCH ${at}`, { content: { age: 37 }, fields: { prefer: 'return=minimal' } })
+  t.equal(answer.headers.etag, (await request(app, `GET ${at}`)).headers.etag)
+  const minimal = await request(app, `PATCH ${at}`, { content: { age: 37 }, fields: { prefer: 'return=minimal' } })
   t.equal(minimal.statusCode, 204)
-  t.equal(minimal.headers.etag, (await ask(app, `GET ${at}`)).headers.etag)
+  t.equal(minimal.headers.etag, (await request(app, `GET ${at}`)).headers.etag)
   t.equal(minimal.headers['preference-applied'], 'return=minimal')
-  t.equal((await ask(app, `GET ${at}`)).json().age, 37)
-  t.equal((await ask(app, `PATCH ${nowhere}`, { content: {} })).statusCode, 404)
+  t.equal((await request(app, `GET ${at}`)).json().age, 37)
+  t.equal((await request(app, `PATCH ${nowhere}`, { content: {} })).statusCode, 404)
 })
 
 test('PATCH applies a JSON Patch as a whole or not at all (RFC 6902; RFC 5789, section 2.2)', async (t) => {
   const app = await build(t, users())
   const { at, tag } = await created(app, '/users', { ...ada, password: 'secret' })
-  const patch = (content: unknown) => ask(app, `PATCH ${at}`, { content, type: 'application/json-patch+json' })
+  const patch = (content: unknown) => request(app, `PATCH ${at}`, { content, type: 'application/json-patch+json' })
   const failed = await patch([
     { op: 'replace', path: '/name', value: 'B' },
     { op: 'test', path: '/role', value: 'admin' }
@@ -232,7 +232,7 @@ test('PATCH applies a JSON Patch as a whole or not at all (RFC 6902; RFC 5789, s
     'a test reveals nothing about writeOnly properties'
   )
   t.equal((await patch([{ op: 'copy', from: '/password', path: '/name' }])).statusCode, 422)
-  t.equal((await ask(app, `GET ${at}`)).headers.etag, tag, 'nothing was written')
+  t.equal((await request(app, `GET ${at}`)).headers.etag, tag, 'nothing was written')
   const done = await patch([
     { op: 'test', path: '/name', value: 'Ada' },
     { op: 'replace', path: '/name', value: 'B' },
@@ -254,14 +254,14 @@ test('DELETE returns 204, or 200 with the item if preferred, then 404 (RFC 9110,
     })
   )
   const first = await created(app, '/users', ada)
-  const bare = await ask(app, `DELETE ${first.at}`, { fields: { 'content-type': 'application/json' } })
+  const bare = await request(app, `DELETE ${first.at}`, { fields: { 'content-type': 'application/json' } })
   t.equal(bare.statusCode, 204)
   t.strictSame(getFields(bare), { 'cache-control': 'no-store', vary: 'Accept', 'x-content-type-options': 'nosniff' })
   for (const method of ['DELETE', 'GET', 'HEAD', 'PATCH']) {
-    t.equal((await ask(app, `${method} ${first.at}`)).statusCode, 404, method)
+    t.equal((await request(app, `${method} ${first.at}`)).statusCode, 404, method)
   }
   const second = await created(app, '/users', ada)
-  const shown = await ask(app, `DELETE ${second.at}`, { fields: { prefer: 'return=representation' } })
+  const shown = await request(app, `DELETE ${second.at}`, { fields: { prefer: 'return=representation' } })
   t.equal(shown.statusCode, 200)
   t.strictSame(shown.json(), second.item)
   t.equal(shown.headers['preference-applied'], 'return=representation')
@@ -270,7 +270,7 @@ test('DELETE returns 204, or 200 with the item if preferred, then 404 (RFC 9110,
   const third = await created(app, '/users', ada)
   t.equal(
     (
-      await ask(app, `DELETE ${third.at}`, {
+      await request(app, `DELETE ${third.at}`, {
         content: 'anything',
         type: 'text/plain',
         fields: { prefer: 'return=minimal', accept: 'image/png' }
@@ -287,14 +287,14 @@ test('DELETE returns 204, or 200 with the item if preferred, then 404 (RFC 9110,
 test('DELETE without hooks returns 204, and 404 if it is repeated', async (t) => {
   const app = await build(t, notes())
   const { at } = await created(app, '/notes', { text: 'a' })
-  t.equal((await ask(app, `DELETE ${at}`)).statusCode, 204)
-  t.equal((await ask(app, `DELETE ${at}`)).statusCode, 404)
-  t.equal((await ask(app, `DELETE ${at}`, { fields: { prefer: 'return=representation' } })).statusCode, 404)
+  t.equal((await request(app, `DELETE ${at}`)).statusCode, 204)
+  t.equal((await request(app, `DELETE ${at}`)).statusCode, 404)
+  t.equal((await request(app, `DELETE ${at}`, { fields: { prefer: 'return=representation' } })).statusCode, 404)
 })
 
 test('OPTIONS returns Allow (RFC 9110, section 9.3.7; RFC 5789, section 3.1; RFC 10008, section 3)', async (t) => {
   const app = await build(t, users())
-  const list = await ask(app, 'OPTIONS /users', { fields: { 'if-match': '"x"' } })
+  const list = await request(app, 'OPTIONS /users', { fields: { 'if-match': '"x"' } })
   t.equal(list.statusCode, 204)
   t.strictSame(getFields(list), {
     allow: listMethods,
@@ -304,7 +304,7 @@ test('OPTIONS returns Allow (RFC 9110, section 9.3.7; RFC 5789, section 3.1; RFC
     vary: 'Accept',
     'x-content-type-options': 'nosniff'
   })
-  const item = await ask(app, `OPTIONS ${nowhere}`, { fields: { 'if-none-match': '*' } })
+  const item = await request(app, `OPTIONS ${nowhere}`, { fields: { 'if-none-match': '*' } })
   t.equal(item.statusCode, 204)
   t.strictSame(getFields(item), {
     allow: itemMethods,
@@ -326,7 +326,7 @@ test('every other known method returns 405 with the right Allow header (RFC 9110
     t.ok(refused.includes('TRACE'))
     t.equal(refused.includes('QUERY'), url !== '/users')
     for (const method of refused) {
-      const answer = await ask(app, `${method} ${url}`)
+      const answer = await request(app, `${method} ${url}`)
       t.equal(answer.statusCode, 405, `${method} ${url}`)
       t.equal(answer.headers.allow, allow)
       t.equal(answer.headers['content-type'], 'application/problem+json')
@@ -351,15 +351,15 @@ test('`actions` that are left out return 405 and are missing from Allow, HEAD wi
     [`DELETE ${nowhere}`, 'GET, HEAD, PATCH, OPTIONS'],
     ['GET /notes/1', 'OPTIONS']
   ] as const) {
-    const answer = await ask(app, target)
+    const answer = await request(app, target)
     t.equal(answer.statusCode, 405, target)
     t.equal(answer.headers.allow, allow)
   }
-  t.equal((await ask(app, `GET ${nowhere}`)).statusCode, 404)
-  const options = await ask(app, 'OPTIONS /users')
+  t.equal((await request(app, `GET ${nowhere}`)).statusCode, 404)
+  const options = await request(app, 'OPTIONS /users')
   t.equal(options.headers.allow, 'OPTIONS')
   t.notOk('accept-post' in options.headers)
-  t.notOk('accept-patch' in (await ask(app, 'OPTIONS /notes/1')).headers)
+  t.notOk('accept-patch' in (await request(app, 'OPTIONS /notes/1')).headers)
 })
 
 test('405, 406 and 415 are sent before content is read (RFC 9110, sections 9.3 and 15.5.6)', async (t) => {
@@ -386,15 +386,15 @@ test('headers that override the method are ignored', async (t) => {
   const { at } = await created(app, '/users', ada)
   t.equal(
     (
-      await ask(app, `GET ${at}`, {
+      await request(app, `GET ${at}`, {
         fields: { 'x-http-method-override': 'DELETE', 'x-method-override': 'DELETE', 'x-http-method': 'DELETE' }
       })
     ).statusCode,
     200
   )
-  t.equal((await ask(app, `POST ${at}`, { fields: { 'x-http-method-override': 'DELETE' } })).statusCode, 405)
-  t.equal((await ask(app, `GET ${at}?_method=DELETE`)).statusCode, 400)
-  t.equal((await ask(app, `GET ${at}`)).statusCode, 200)
+  t.equal((await request(app, `POST ${at}`, { fields: { 'x-http-method-override': 'DELETE' } })).statusCode, 405)
+  t.equal((await request(app, `GET ${at}?_method=DELETE`)).statusCode, 400)
+  t.equal((await request(app, `GET ${at}`)).statusCode, 200)
 })
 
 test('204 and 304 have neither Content-Length nor Content-Type (RFC 9110, sections 8.6 and 15.4.5)', async (t) => {
@@ -441,7 +441,7 @@ test('Range is ignored and never returns 206 (RFC 9110, section 14.2)', async (t
   const app = await build(t, users())
   const { at, item } = await created(app, '/users', ada)
   for (const range of ['bytes=0-3', 'users=0-24', 'nonsense']) {
-    const answer = await ask(app, `GET ${at}`, { fields: { range } })
+    const answer = await request(app, `GET ${at}`, { fields: { range } })
     t.equal(answer.statusCode, 200)
     t.strictSame(answer.json(), item)
   }
@@ -452,7 +452,7 @@ test('409 names the property that must be unique', async (t) => {
   await created(app, '/users', ada)
   const { at } = await created(app, '/users', { ...ada, email: 'b@example.com' })
   for (const target of ['POST /users', `PUT ${at}`, `PATCH ${at}`]) {
-    const answer = await ask(app, target, { content: ada })
+    const answer = await request(app, target, { content: ada })
     t.equal(answer.statusCode, 409, target)
     t.match(answer.json(), {
       code: 'not-unique',
@@ -466,17 +466,17 @@ test('409 names the property that must be unique', async (t) => {
 test('PUT that creates returns 409 if a unique value already exists', async (t) => {
   const app = await build(t, users({ put: { create: true } }))
   await created(app, '/users', ada)
-  t.match((await ask(app, `PUT ${nowhere}`, { content: ada })).json(), {
+  t.match((await request(app, `PUT ${nowhere}`, { content: ada })).json(), {
     status: 409,
     code: 'not-unique',
     errors: [{ pointer: '/email' }]
   })
-  t.equal((await ask(app, `GET ${nowhere}`)).statusCode, 404)
+  t.equal((await request(app, `GET ${nowhere}`)).statusCode, 404)
 })
 
 test('problems have an absolute type if the service sets a base (RFC 9457, section 3.1.1)', async (t) => {
   const app = await build(t, users(), { service: { problems: 'https://example.com/problems/' } })
-  t.strictSame((await ask(app, `DELETE ${nowhere}?x=1`)).json(), {
+  t.strictSame((await request(app, `DELETE ${nowhere}?x=1`)).json(), {
     type: 'https://example.com/problems/invalid-query',
     title: 'A query parameter is invalid',
     status: 400,
@@ -489,7 +489,7 @@ test('problems have an absolute type if the service sets a base (RFC 9457, secti
 
 test('422 reports all invalid properties together, each with its JSON Pointer (RFC 6901)', async (t) => {
   const app = await build(t, users())
-  const answer = await ask(app, 'POST /users', { content: { email: 'no', age: -1, extra: 1, address: { zip: 5 } } })
+  const answer = await request(app, 'POST /users', { content: { email: 'no', age: -1, extra: 1, address: { zip: 5 } } })
   t.equal(answer.statusCode, 422)
   t.strictSame(
     answer
@@ -521,52 +521,52 @@ test('slugs and integer ids are decoded from the URI (RFC 3986, section 2.1)', a
     define({ name: 'counters', schema: Counter, storage: memory(), id: { generate: 'storage' } })
   )
   for (const slug of ['a/b', 'ä ö', '100%', 'x'.repeat(300), 'a?b#c', '..%2f', 'ключ']) {
-    const answer = await ask(app, 'POST /pages', { content: { slug, title: 't' } })
+    const answer = await request(app, 'POST /pages', { content: { slug, title: 't' } })
     t.equal(answer.statusCode, 201, slug)
     const at = String(answer.headers.location)
     t.equal(at, `/pages/${encodeURIComponent(slug)}`)
-    const read = await ask(app, `GET ${at}`)
+    const read = await request(app, `GET ${at}`)
     t.equal(read.statusCode, 200, at)
     t.equal(read.json().slug, slug)
-    t.equal((await ask(app, `HEAD ${at}`)).statusCode, 200)
-    t.equal((await ask(app, `PUT ${at}`, { content: { slug, title: 'u' } })).statusCode, 200)
-    t.equal((await ask(app, `PATCH ${at}`, { content: { title: 'v' } })).json().title, 'v')
-    t.equal((await ask(app, `OPTIONS ${at}`)).headers.allow, itemMethods)
-    t.equal((await ask(app, `POST ${at}`)).statusCode, 405)
-    t.equal((await ask(app, 'POST /pages', { content: { slug, title: 't' } })).statusCode, 409, 'never overwritten')
-    t.equal((await ask(app, `DELETE ${at}`)).statusCode, 204)
+    t.equal((await request(app, `HEAD ${at}`)).statusCode, 200)
+    t.equal((await request(app, `PUT ${at}`, { content: { slug, title: 'u' } })).statusCode, 200)
+    t.equal((await request(app, `PATCH ${at}`, { content: { title: 'v' } })).json().title, 'v')
+    t.equal((await request(app, `OPTIONS ${at}`)).headers.allow, itemMethods)
+    t.equal((await request(app, `POST ${at}`)).statusCode, 405)
+    t.equal((await request(app, 'POST /pages', { content: { slug, title: 't' } })).statusCode, 409, 'never overwritten')
+    t.equal((await request(app, `DELETE ${at}`)).statusCode, 204)
   }
   for (const slug of ['.', '..', '']) {
     t.equal(
-      (await ask(app, 'POST /pages', { content: { slug, title: 't' } })).statusCode,
+      (await request(app, 'POST /pages', { content: { slug, title: 't' } })).statusCode,
       422,
       `"${slug}" cannot be part of a URI`
     )
   }
-  const long = await ask(app, `PUT /pages/${'y'.repeat(200)}`, { content: { slug: 'y'.repeat(200), title: 't' } })
+  const long = await request(app, `PUT /pages/${'y'.repeat(200)}`, { content: { slug: 'y'.repeat(200), title: 't' } })
   t.equal(long.statusCode, 201)
   t.equal(long.headers.location, `/pages/${'y'.repeat(200)}`)
-  const first = await ask(app, 'POST /counters', { content: { label: 'a' } })
+  const first = await request(app, 'POST /counters', { content: { label: 'a' } })
   t.equal(first.headers.location, '/counters/1')
-  t.equal((await ask(app, 'GET /counters/1')).statusCode, 200)
+  t.equal((await request(app, 'GET /counters/1')).statusCode, 200)
   for (const odd of ['01', '1.0', '+1', '1e0', '0x1', '9007199254740993', '-1', '%20', 'NaN']) {
-    t.equal((await ask(app, `GET /counters/${odd}`)).statusCode, 404, odd)
+    t.equal((await request(app, `GET /counters/${odd}`)).statusCode, 404, odd)
   }
 })
 
 test('a UUID is accepted in any letter case (RFC 9562, section 4)', async (t) => {
   const app = await build(t, users())
   const { at, item } = await created(app, '/users', ada)
-  t.equal((await ask(app, `GET /users/${String(item.id).toUpperCase()}`)).statusCode, 200)
+  t.equal((await request(app, `GET /users/${String(item.id).toUpperCase()}`)).statusCode, 200)
   const target = `/users/${String(item.id).toUpperCase()}`
   for (const method of ['PUT', 'PATCH']) {
     t.equal(
-      (await ask(app, `${method} ${target}`, { content: { email: 'a@example.com', name: 'Ada', password: 'secret' } }))
+      (await request(app, `${method} ${target}`, { content: { email: 'a@example.com', name: 'Ada', password: 'secret' } }))
         .headers['content-location'],
       target,
       'Content-Location is the URL of the request (RFC 9110, section 8.7)'
     )
   }
-  t.equal((await ask(app, `DELETE /users/${String(item.id).toUpperCase()}`)).statusCode, 204)
-  t.equal((await ask(app, `GET ${at}`)).statusCode, 404)
+  t.equal((await request(app, `DELETE /users/${String(item.id).toUpperCase()}`)).statusCode, 204)
+  t.equal((await request(app, `GET ${at}`)).statusCode, 404)
 })

@@ -7,7 +7,7 @@ import { Type } from '@sinclair/typebox'
 import collection, { define, json, Malformed, Problem, problem, registry } from '../../lib/index.ts'
 import type { Context, Format, RouteOptions } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ada, altered, ask, build, created, gate, logged, notes, users } from '../app.ts'
+import { ada, build, created, gate, logged, modified, notes, request, users } from '../app.ts'
 import { listen, Wire } from '../wire.ts'
 
 const internalError = 'The request failed because of an error in the server. Repeat it later, or report it.'
@@ -30,17 +30,17 @@ test('Location, links and problems contain the prefix, also with a parameter', a
   for (const base of ['/v1', '/teams/a%20b']) {
     const { at } = await created(app, `${base}/notes`, { text: 'a' })
     t.ok(at.startsWith(`${base}/notes/`))
-    const read = await ask(app, `GET ${at}`, { fields: { accept: 'application/hal+json' } })
+    const read = await request(app, `GET ${at}`, { fields: { accept: 'application/hal+json' } })
     t.strictSame(read.json()._links, { self: { href: at }, collection: { href: `${base}/notes` } })
     t.equal(read.headers['x-team'], base === '/v1' ? undefined : 'a b')
-    t.equal((await ask(app, `GET ${at}x`)).json().instance, `${at}x`)
-    t.equal((await ask(app, `POST ${at}`)).statusCode, 405)
-    const long = await ask(app, `GET ${base}/notes/${'x'.repeat(101)}`)
+    t.equal((await request(app, `GET ${at}x`)).json().instance, `${at}x`)
+    t.equal((await request(app, `POST ${at}`)).statusCode, 405)
+    const long = await request(app, `GET ${base}/notes/${'x'.repeat(101)}`)
     t.equal(long.statusCode, 404)
     t.equal(long.headers['content-type'], 'application/problem+json', 'ids over 100 characters still reach the route')
   }
-  t.equal((await ask(app, 'GET /notes')).statusCode, 404)
-  t.equal((await ask(app, 'GET /notes')).headers['content-type'], 'application/json; charset=utf-8')
+  t.equal((await request(app, 'GET /notes')).statusCode, 404)
+  t.equal((await request(app, 'GET /notes')).headers['content-type'], 'application/json; charset=utf-8')
 })
 
 test('a parameter of the prefix can be named id', async (t) => {
@@ -53,8 +53,8 @@ test('a parameter of the prefix can be named id', async (t) => {
   for (const slug of ['short', 'x'.repeat(150)]) {
     const { at } = await created(app, '/sites/7/pages', { slug, title: 't' })
     t.equal(at, `/sites/7/pages/${slug}`)
-    t.equal((await ask(app, `GET ${at}`)).json().slug, slug)
-    t.equal((await ask(app, `GET ${at}/deeper`)).statusCode, 404)
+    t.equal((await request(app, `GET ${at}`)).json().slug, slug)
+    t.equal((await request(app, `GET ${at}/deeper`)).statusCode, 404)
   }
 })
 
@@ -63,10 +63,10 @@ test('one definition can be registered under several prefixes with one storage',
   const definition = notes()
   for (const prefix of ['/a', '/b']) await app.register(collection, { ...definition, prefix })
   const { at, item } = await created(app, '/a/notes', { text: 'a' })
-  t.strictSame((await ask(app, `GET ${at.replace('/a/', '/b/')}`)).json(), item)
+  t.strictSame((await request(app, `GET ${at.replace('/a/', '/b/')}`)).json(), item)
   for (const base of ['/a', '/b', '/a']) {
     t.equal(
-      (await ask(app, `GET ${base}/notes/${item.id}`, { fields: { accept: 'application/hal+json' } })).json()._links
+      (await request(app, `GET ${base}/notes/${item.id}`, { fields: { accept: 'application/hal+json' } })).json()._links
         .collection.href,
       `${base}/notes`
     )
@@ -151,18 +151,18 @@ test('Fastify route options apply to all actions or to one, and hooks are combin
       }
     })
   )
-  const list = await ask(app, 'GET /notes')
+  const list = await request(app, 'GET /notes')
   t.strictSame(seen.splice(0), ['every', 'list', 'first', 'second'])
   t.equal(list.headers['x-area'], 'x')
   const { at } = await created(app, '/notes', { text: 'x'.repeat(100) })
   t.strictSame(seen.splice(0), ['every', 'first', 'second', 'create'])
-  const large = await ask(app, `PUT ${at}`, { content: { text: 'x'.repeat(100) } })
+  const large = await request(app, `PUT ${at}`, { content: { text: 'x'.repeat(100) } })
   t.equal(large.statusCode, 413)
   t.match(large.json(), { status: 413, title: 'Content Too Large', code: 'content-too-large' })
   t.equal(large.headers['content-type'], 'application/problem+json')
   seen.splice(0)
-  await ask(app, 'OPTIONS /notes')
-  await ask(app, 'PATCH /notes')
+  await request(app, 'OPTIONS /notes')
+  await request(app, 'PATCH /notes')
   t.strictSame(seen, [], 'OPTIONS and 405 require no credentials')
 })
 
@@ -172,19 +172,19 @@ test('constraints serve one URI by version and by host', async (t) => {
   await app.register(collection, notes({ routes: { all: { constraints: { version: '2.0.0' } } }, actions: ['list'] }))
   await app.register(collection, users({ routes: { all: { constraints: { host: 'a.example' } } } }))
   await app.register(collection, users({ routes: { all: { constraints: { host: 'b.example' } } } }))
-  const { at } = await ask(app, 'POST /notes', { content: { text: 'a' }, fields: { 'accept-version': '1.x' } }).then(
+  const { at } = await request(app, 'POST /notes', { content: { text: 'a' }, fields: { 'accept-version': '1.x' } }).then(
     ({ headers }) => ({ at: headers.location })
   )
-  t.equal((await ask(app, `GET ${at}`, { fields: { 'accept-version': '1.0.0' } })).statusCode, 200)
-  t.equal((await ask(app, 'GET /notes', { fields: { 'accept-version': '2.0.0' } })).payload, '[]')
-  t.equal((await ask(app, 'POST /notes', { content: {}, fields: { 'accept-version': '2.0.0' } })).statusCode, 405)
+  t.equal((await request(app, `GET ${at}`, { fields: { 'accept-version': '1.0.0' } })).statusCode, 200)
+  t.equal((await request(app, 'GET /notes', { fields: { 'accept-version': '2.0.0' } })).payload, '[]')
+  t.equal((await request(app, 'POST /notes', { content: {}, fields: { 'accept-version': '2.0.0' } })).statusCode, 405)
   t.equal(
-    (await ask(app, 'OPTIONS /notes', { fields: { 'accept-version': '2.0.0' } })).headers.allow,
+    (await request(app, 'OPTIONS /notes', { fields: { 'accept-version': '2.0.0' } })).headers.allow,
     'GET, HEAD, QUERY, OPTIONS'
   )
-  t.equal((await ask(app, 'POST /users', { content: ada, fields: { host: 'a.example' } })).statusCode, 201)
-  t.equal((await ask(app, 'GET /users', { fields: { host: 'a.example' } })).json().length, 1)
-  t.equal((await ask(app, 'GET /users', { fields: { host: 'b.example' } })).json().length, 0)
+  t.equal((await request(app, 'POST /users', { content: ada, fields: { host: 'a.example' } })).statusCode, 201)
+  t.equal((await request(app, 'GET /users', { fields: { host: 'a.example' } })).json().length, 1)
+  t.equal((await request(app, 'GET /users', { fields: { host: 'b.example' } })).json().length, 0)
 })
 
 test('links are correct with ignored slashes and absolute request targets (RFC 9112, section 3.2.2)', async (t) => {
@@ -382,7 +382,7 @@ test('an error of a hook, of the app or of the definition is a problem with its 
     for (const [way, list] of ways) {
       if (way.endsWith('at once') && value == null) continue
       const app = await build(t, notes({ routes: { list } }))
-      const answer = await ask(app, 'GET /notes')
+      const answer = await request(app, 'GET /notes')
       t.equal(answer.statusCode, status, `${what} by ${way}`)
       t.match(answer.headers, { 'content-type': 'application/problem+json', ...fields })
       t.match(answer.json(), { status, type: 'about:blank', instance: '/notes', ...expected })
@@ -407,20 +407,20 @@ test('an error of a hook, of the app or of the definition is a problem with its 
         }
       })
     )
-    const refused = await ask(writing, 'POST /notes', { content: { text: 'a' } })
+    const refused = await request(writing, 'POST /notes', { content: { text: 'a' } })
     t.equal(refused.statusCode, status, `${what} by prepare`)
     t.match(refused.headers, { 'content-type': 'application/problem+json', ...fields })
     t.match(refused.json(), { status, type: 'about:blank', instance: '/notes', ...expected })
     t.notMatch(refused.payload, /secret/)
     t.ok(seen.length === 1 && seen[0] === value, 'the onError hooks of the app receive the thrown value')
-    t.strictSame((await ask(writing, 'GET /notes')).json(), [])
+    t.strictSame((await request(writing, 'GET /notes')).json(), [])
     const app = await build(t, [])
     app.addHook('onRequest', async () => {
       throw value
     })
     app.setErrorHandler(async () => 'rewritten')
     await app.register(collection, notes())
-    const answer = await ask(app, 'GET /notes')
+    const answer = await request(app, 'GET /notes')
     t.equal(answer.statusCode, status, `${what} by the app`)
     t.equal(answer.headers['content-type'], 'application/problem+json')
   }
@@ -443,16 +443,16 @@ test('httpErrors become problems if @fastify/sensible is registered before, afte
       })
     )
     if (when === 'after') await app.register(sensible)
-    const tea = await ask(app, 'POST /notes', { content: { text: 'teapot' } })
+    const tea = await request(app, 'POST /notes', { content: { text: 'teapot' } })
     t.equal(tea.statusCode, 418, when)
     t.match(tea.json(), { status: 418, detail: 'short' })
-    t.match((await ask(app, 'POST /notes', { content: { text: 'no' } })).json(), {
+    t.match((await request(app, 'POST /notes', { content: { text: 'no' } })).json(), {
       status: 403,
       detail: 'never say no',
       code: 'forbidden'
     })
-    t.equal((await ask(app, 'POST /notes', { content: { text: 'yes' } })).statusCode, 201)
-    t.equal((await ask(app, 'GET /notes')).json().length, 1, 'an error thrown in the hook refuses the write')
+    t.equal((await request(app, 'POST /notes', { content: { text: 'yes' } })).statusCode, 201)
+    t.equal((await request(app, 'GET /notes')).json().length, 1, 'an error thrown in the hook refuses the write')
   }
 })
 
@@ -470,7 +470,7 @@ test('a status that a hook sets before it throws is kept', async (t) => {
       }
     })
   )
-  t.match((await ask(app, 'GET /notes')).json(), { status: 403, detail: 'closed' })
+  t.match((await request(app, 'GET /notes')).json(), { status: 403, detail: 'closed' })
 })
 
 test('a hook can send its own response', async (t) => {
@@ -478,14 +478,14 @@ test('a hook can send its own response', async (t) => {
     t,
     notes({ routes: { list: { preHandler: async (_request, reply) => reply.code(202).send({ own: true }) } } })
   )
-  const answer = await ask(app, 'GET /notes')
+  const answer = await request(app, 'GET /notes')
   t.equal(answer.statusCode, 202)
   t.match(answer.payload, 'own')
   const other = await build(
     t,
     notes({ routes: { list: { preHandler: async (_request, reply) => reply.send({ own: true }) } } })
   )
-  t.equal((await ask(other, 'GET /notes')).payload, '{"own":true}', 'also with a status of the library')
+  t.equal((await request(other, 'GET /notes')).payload, '{"own":true}', 'also with a status of the library')
 })
 
 test('a problem has no headers of the response that an onSend hook rejected', async (t) => {
@@ -496,7 +496,7 @@ test('a problem has no headers of the response that an onSend hook rejected', as
   }
   const app = await build(t, users({ cache: 'max-age=60', routes: { all: { onSend } } }))
   for (const target of ['POST /users', 'GET /users', 'HEAD /users']) {
-    const answer = await ask(app, target, {
+    const answer = await request(app, target, {
       fields: { prefer: 'return=representation' },
       content: target.startsWith('P') ? ada : undefined
     })
@@ -529,7 +529,7 @@ test('a storage error returns a bare 500 without details, and logs the cause onc
       const { lines, logger } = logged()
       let broken = false
       const definition = notes({
-        storage: altered((storage) => ({
+        storage: modified((storage) => ({
           [verb]: async (...given: never[]) => {
             if (broken) throw fault()
             return (storage[verb] as (...given: never[]) => Promise<unknown>)(...given)
@@ -546,7 +546,7 @@ test('a storage error returns a bare 500 without details, and logs the cause onc
         replace: `PUT ${at}`,
         remove: `DELETE ${at}`
       }[verb]
-      const answer = await ask(app, target, { content: target.startsWith('P') ? { text: 'b' } : undefined })
+      const answer = await request(app, target, { content: target.startsWith('P') ? { text: 'b' } : undefined })
       t.equal(answer.statusCode, 500, `${what} of ${verb}`)
       t.strictSame(answer.json(), {
         type: 'about:blank',
@@ -560,7 +560,7 @@ test('a storage error returns a bare 500 without details, and logs the cause onc
       t.equal(lines.length, 1, 'one log line')
       t.match(JSON.stringify(lines[0]), /secret/)
       broken = false
-      t.equal((await ask(app, 'GET /notes')).json().length, 1)
+      t.equal((await request(app, 'GET /notes')).json().length, 1)
     }
   }
 })
@@ -579,7 +579,7 @@ test('an unreachable storage returns 503 with Retry-After (RFC 9110, section 15.
     const app = await build(
       t,
       notes({
-        storage: altered(() => ({
+        storage: modified(() => ({
           list: async () => {
             throw Object.assign(new Error('10.0.0.1 refused'), { unreachable: true, retryAfter })
           }
@@ -587,7 +587,7 @@ test('an unreachable storage returns 503 with Retry-After (RFC 9110, section 15.
       }),
       { logger }
     )
-    const answer = await ask(app, 'GET /notes')
+    const answer = await request(app, 'GET /notes')
     t.equal(answer.statusCode, 503)
     t.equal(answer.headers['retry-after'], seconds)
     t.strictSame(answer.json(), {
@@ -623,13 +623,13 @@ test('an error thrown by beforeValidation rejects the write, with its own status
     ]) {
       const { lines, logger } = logged()
       const app = await build(t, notes({ hooks: { beforeValidation: prepare } }), { logger })
-      const answer = await ask(app, 'POST /notes', { content: { text: 'a' } })
+      const answer = await request(app, 'POST /notes', { content: { text: 'a' } })
       t.equal(answer.statusCode, status, String(thrown))
       t.equal(answer.headers['content-type'], 'application/problem+json')
       t.equal(answer.json().detail, detail)
       t.notMatch(answer.payload, /secret/)
       t.equal(lines.length, status < 500 ? 0 : 1)
-      t.equal((await ask(app, 'GET /notes')).payload, '[]')
+      t.equal((await request(app, 'GET /notes')).payload, '[]')
     }
   }
 })
@@ -650,7 +650,7 @@ test('a custom format returns 400 for content that it cannot parse, and 500 if i
     describe: () => ({ type: 'string' })
   }
   const app = await build(t, notes({ formats: [json, csv] }), { logger })
-  const posted = await ask(app, 'POST /notes', {
+  const posted = await request(app, 'POST /notes', {
     content: 'text\nhello',
     type: 'text/csv; header=present',
     fields: { accept: 'text/csv' }
@@ -658,18 +658,18 @@ test('a custom format returns 400 for content that it cannot parse, and 500 if i
   t.equal(posted.statusCode, 201)
   t.equal(posted.headers['content-type'], 'text/csv')
   t.match(posted.payload, /^id,text\n[\w-]+,hello\n$/)
-  t.match((await ask(app, 'GET /notes', { fields: { accept: 'text/csv' } })).payload, /^id,text\n[\w-]+,hello$/)
-  t.match((await ask(app, 'POST /notes', { content: 'hello', type: 'text/csv' })).json(), {
+  t.match((await request(app, 'GET /notes', { fields: { accept: 'text/csv' } })).payload, /^id,text\n[\w-]+,hello$/)
+  t.match((await request(app, 'POST /notes', { content: 'hello', type: 'text/csv' })).json(), {
     status: 400,
     code: 'malformed-content',
     detail: 'The first line is not "text".'
   })
   t.strictSame(lines, [])
-  const failed = await ask(app, 'POST /notes', { content: 'bug', type: 'text/csv' })
+  const failed = await request(app, 'POST /notes', { content: 'bug', type: 'text/csv' })
   t.equal(failed.statusCode, 500)
   t.notMatch(failed.payload, /secret/)
   t.equal(lines.length, 1)
-  t.strictSame((await ask(app, 'GET /notes', { fields: { accept: 'application/xml' } })).json().available, [
+  t.strictSame((await request(app, 'GET /notes', { fields: { accept: 'application/xml' } })).json().available, [
     'application/json',
     'text/csv'
   ])
@@ -678,8 +678,8 @@ test('a custom format returns 400 for content that it cannot parse, and 500 if i
 test('client errors are not logged as errors', async (t) => {
   const { lines, logger } = logged()
   const app = await build(t, notes(), { logger })
-  for (const target of ['GET /notes/x', 'PATCH /notes', 'GET /notes?x=1']) await ask(app, target)
-  await ask(app, 'POST /notes', { content: '{' })
+  for (const target of ['GET /notes/x', 'PATCH /notes', 'GET /notes?x=1']) await request(app, target)
+  await request(app, 'POST /notes', { content: '{' })
   t.strictSame(lines, [])
 })
 
@@ -697,9 +697,9 @@ test('an error thrown by afterCommit is logged and does not affect the response'
     { logger }
   )
   const { at } = await created(app, '/notes', { text: 'a' })
-  t.equal((await ask(app, `PUT ${at}`, { content: { text: 'b' } })).statusCode, 200)
-  t.equal((await ask(app, `PATCH ${at}`, { content: { text: 'c' } })).statusCode, 200)
-  t.equal((await ask(app, `DELETE ${at}`)).statusCode, 204)
+  t.equal((await request(app, `PUT ${at}`, { content: { text: 'b' } })).statusCode, 200)
+  t.equal((await request(app, `PATCH ${at}`, { content: { text: 'c' } })).statusCode, 200)
+  t.equal((await request(app, `DELETE ${at}`)).statusCode, 204)
   t.strictSame(
     lines.map(({ err }) => (err as Error).message),
     ['no create', 'no replace', 'no update', 'no remove']
@@ -712,7 +712,7 @@ test('handlerTimeout returns 503 with Retry-After and aborts the signal of the s
     t,
     notes({
       routes: { all: { handlerTimeout: 50 } },
-      storage: altered((storage) => ({
+      storage: modified((storage) => ({
         async list (query, context) {
           context.signal.addEventListener('abort', aborted.open)
           await aborted.opened
@@ -734,7 +734,7 @@ test('handlerTimeout returns 503 with Retry-After and aborts the signal of the s
 test('the signal of the storage aborts if the client disconnects, and not if the content is read', async (t) => {
   const calls: Array<{ verb: string; signal: AbortSignal }> = []
   let delay = 40
-  const watched = altered((storage) =>
+  const watched = modified((storage) =>
     Object.fromEntries(
       (['list', 'find', 'insert', 'replace', 'remove'] as const).map((verb) => [
         verb,
@@ -797,7 +797,7 @@ test('a signal that is first read after the client has disconnected is aborted',
   const app = await build(
     t,
     notes({
-      storage: altered((storage) => ({
+      storage: modified((storage) => ({
         async list (query, context) {
           arrived.open()
           await gone.opened
@@ -825,5 +825,5 @@ test('an app with a serverFactory works', async (t) => {
   const app = Fastify({ serverFactory: (handler) => createServer(handler) })
   t.teardown(() => app.close())
   await app.register(collection, notes())
-  t.equal((await ask(app, 'GET /notes')).statusCode, 200)
+  t.equal((await request(app, 'GET /notes')).statusCode, 200)
 })

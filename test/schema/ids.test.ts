@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { TSchema } from '@sinclair/typebox'
 import { test } from 'tap'
 import collection, { define, registry } from '../../lib/index.ts'
-import { altered, build } from '../app.ts'
+import { build, modified } from '../app.ts'
 import { listen, Wire } from '../wire.ts'
 
 test('ids are parsed from path segments, and ids that cannot exist return 404', async (t) => {
@@ -59,7 +59,7 @@ test('ids are parsed from path segments, and ids that cannot exist return 404', 
   ]
   for (const [what, id, generate, segments] of cases) {
     const found: unknown[] = []
-    const storage = altered(() => ({
+    const storage = modified(() => ({
       async find (id) {
         found.push(id)
         return undefined

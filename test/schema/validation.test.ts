@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { define } from '../../lib/index.ts'
 import type { Change } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ask, build, logged } from '../app.ts'
+import { build, logged, request } from '../app.ts'
 import { isProportional } from '../growth.ts'
 
 // What clients send is validated, and everything that is wrong is reported.
@@ -28,7 +28,7 @@ function defineThings (schema: object, name = 'things') {
 async function compile (t: Test, schema: object): Promise<Validate> {
   const app = await build(t, defineThings(schema), { bodyLimit: 10_000_000 })
   return async (value) => {
-    const response = await ask(app, 'POST /things', { content: JSON.stringify(value) })
+    const response = await request(app, 'POST /things', { content: JSON.stringify(value) })
     if (response.statusCode === 201) return undefined
     if (response.statusCode !== 422) throw new Error(response.payload)
     return response.json().errors
@@ -378,7 +378,7 @@ test('an internal error during validation returns 500 and is logged', async (t) 
   const { lines, logger } = logged()
   const things = define({ name: 'things', schema: Thing, storage: memory(), hooks: { beforeValidation } })
   const app = await build(t, things, { logger })
-  t.equal((await ask(app, 'POST /things', { content: { a: 1 } })).statusCode, 500)
+  t.equal((await request(app, 'POST /things', { content: { a: 1 } })).statusCode, 500)
   t.match(lines, [{ err: { message: 'unreadable' } }])
 })
 
@@ -393,7 +393,7 @@ test('validation does not coerce, remove or fill in values', async (t) => {
   const validate = async (value: object) => {
     const hooks = { beforeValidation: ({ item: { id } }: { item: { id: string } }) => ({ id, ...value }) as never }
     const app = await build(t, define({ name: 'things', schema: Thing, storage: memory(), hooks }))
-    const response = await ask(app, 'POST /things', { content: { n: 1, b: true } })
+    const response = await request(app, 'POST /things', { content: { n: 1, b: true } })
     return response.statusCode === 201 ? response.json() : response.json().code
   }
   const valid = { n: 1, b: true, d: 'y' }
@@ -408,7 +408,7 @@ test('one $id can be in several schemas', async (t) => {
     defineThings(Type.Object({ a: Type.String() }, { $id: 'Thing' }), 'first'),
     defineThings(Type.Object({ b: Type.String() }, { $id: 'Thing' }), 'second')
   ])
-  const create = async (name: string, content: object) => (await ask(app, `POST /${name}`, { content })).statusCode
+  const create = async (name: string, content: object) => (await request(app, `POST /${name}`, { content })).statusCode
   t.equal(await create('first', { a: 'x' }), 201)
   t.equal(await create('second', { b: 'x' }), 201)
   t.equal(await create('second', { a: 'x' }), 422)

@@ -6,7 +6,7 @@ import { version } from '../../lib/features/version/version.ts'
 import type { Definition } from '../../lib/index.ts'
 import { isDateTime } from '../../lib/schema/validation.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ask, build, created } from '../app.ts'
+import { build, created, request } from '../app.ts'
 
 // How the library handles date-times and decimals in every storage. How storages store them:
 // test/storage/values.test.ts.
@@ -79,34 +79,34 @@ test('date-times are normalized to one form wherever the schema is unambiguous',
     { due: '2017-01-01T00:00:00.000Z', orNull: null, orNumber: 5, free: 'someday' }
   )
   for (const due of ['2026-02-30T00:00:00+01:00', '2026-01-01', '2026-01-01T00:00:00', 'now', 5]) {
-    t.equal((await ask(app, 'POST /tasks', { content: { id: 3, due } })).statusCode, 422, String(due))
+    t.equal((await request(app, 'POST /tasks', { content: { id: 3, due } })).statusCode, 422, String(due))
   }
 })
 
 test('another spelling of the same instant is not a change of an immutable or readOnly property', async (t) => {
   const app = await build(t, tasks({ storage: memory({ items: [{ id: 1, begun: utc, seen: local, from: local }] }) }))
   t.same(
-    (await ask(app, 'GET /tasks/1')).json(),
+    (await request(app, 'GET /tasks/1')).json(),
     { id: 1, begun: utc, seen: utc, from: utc },
     'seed items have the same form'
   )
   for (const content of [{ begun: local }, { seen: local }]) {
-    t.equal((await ask(app, 'PATCH /tasks/1', { content })).statusCode, 200, JSON.stringify(content))
+    t.equal((await request(app, 'PATCH /tasks/1', { content })).statusCode, 200, JSON.stringify(content))
   }
   t.equal(
     (
-      await ask(app, 'PATCH /tasks/1', {
+      await request(app, 'PATCH /tasks/1', {
         content: [{ op: 'replace', path: '/begun', value: local }],
         type: 'application/json-patch+json'
       })
     ).statusCode,
     200
   )
-  t.equal((await ask(app, 'PUT /tasks/1', { content: { begun: local, from: local } })).statusCode, 200)
-  t.match((await ask(app, 'PATCH /tasks/1', { content: { begun: '2026-01-01T05:00:01+01:00' } })).json(), {
+  t.equal((await request(app, 'PUT /tasks/1', { content: { begun: local, from: local } })).statusCode, 200)
+  t.match((await request(app, 'PATCH /tasks/1', { content: { begun: '2026-01-01T05:00:01+01:00' } })).json(), {
     errors: [{ pointer: '/begun', message: 'cannot be changed once it is set' }]
   })
-  t.match((await ask(app, 'PATCH /tasks/1', { content: { seen: '2026-01-01T05:00:01+01:00' } })).json(), {
+  t.match((await request(app, 'PATCH /tasks/1', { content: { seen: '2026-01-01T05:00:01+01:00' } })).json(), {
     errors: [{ pointer: '/seen', message: 'is read-only' }]
   })
 })
@@ -135,7 +135,7 @@ test('PATCH works on an item that was stored with another spelling of a date-tim
     { signal: new AbortController().signal, scope: undefined }
   )
   const app = await build(t, collection)
-  t.match((await ask(app, 'PATCH /tasks/1', { content: { due: local } })).json(), { begun: utc, due: utc })
+  t.match((await request(app, 'PATCH /tasks/1', { content: { due: local } })).json(), { begun: utc, due: utc })
 })
 
 test('beforeValidation may return any spelling of a date-time, and unique compares instants', async (t) => {
@@ -144,7 +144,7 @@ test('beforeValidation may return any spelling of a date-time, and unique compar
     tasks({ unique: ['due'], hooks: { beforeValidation: ({ item }: { item: object }) => ({ ...item, seen: local }) } })
   )
   t.match((await created(app, '/tasks', { id: 1, due: local })).item, { due: utc, seen: utc })
-  const duplicate = await ask(app, 'POST /tasks', { content: { id: 2, due: '2025-12-31T23:00:00-05:00' } })
+  const duplicate = await request(app, 'POST /tasks', { content: { id: 2, due: '2025-12-31T23:00:00-05:00' } })
   t.match([duplicate.statusCode, duplicate.json()], [409, { code: 'not-unique', errors: [{ pointer: '/due' }] }])
 })
 
@@ -158,17 +158,17 @@ test('an older version accepts and returns any spelling of a date-time', async (
     accept: ({ id, until }) => ({ id, ...(until !== undefined && { due: until }) })
   })
   const app = await build(t, [current, old])
-  t.equal((await ask(app, 'POST /old-tasks', { content: { id: 1, until: local } })).statusCode, 201)
-  t.match((await ask(app, 'GET /tasks/1')).json(), { due: utc })
-  t.equal((await ask(app, 'PATCH /old-tasks/1', { content: { until: '2026-01-01T06:00:00+01:00' } })).statusCode, 200)
-  t.match((await ask(app, 'GET /tasks/1')).json(), { due: '2026-01-01T05:00:00.000Z' })
+  t.equal((await request(app, 'POST /old-tasks', { content: { id: 1, until: local } })).statusCode, 201)
+  t.match((await request(app, 'GET /tasks/1')).json(), { due: utc })
+  t.equal((await request(app, 'PATCH /old-tasks/1', { content: { until: '2026-01-01T06:00:00+01:00' } })).statusCode, 200)
+  t.match((await request(app, 'GET /tasks/1')).json(), { due: '2026-01-01T05:00:00.000Z' })
 })
 
 test('PUT returns an ETag if the item is stored as sent, and none if a date-time was normalized', async (t) => {
   const app = await build(t, tasks())
   await created(app, '/tasks', { id: 1 })
-  t.ok((await ask(app, 'PUT /tasks/1', { content: { id: 1, due: utc, from: utc } })).headers.etag)
-  t.equal((await ask(app, 'PUT /tasks/1', { content: { id: 1, due: local, from: utc } })).headers.etag, undefined)
+  t.ok((await request(app, 'PUT /tasks/1', { content: { id: 1, due: utc, from: utc } })).headers.etag)
+  t.equal((await request(app, 'PUT /tasks/1', { content: { id: 1, due: local, from: utc } })).headers.etag, undefined)
 })
 
 test('an id with a date-time format is not normalized', async (t) => {
@@ -241,26 +241,26 @@ test('decimal strings can be compared only for equality', async (t) => {
     await created(app, '/products', { id, price, discount: '5', more: { net: '8' } })
   }
   t.same(
-    (await ask(app, 'GET /products?price=9.50')).json().map(({ id }: { id: number }) => id),
+    (await request(app, 'GET /products?price=9.50')).json().map(({ id }: { id: number }) => id),
     [1]
   )
   t.same(
-    (await ask(app, 'GET /products?price.in=10.00,11.00&price.like=1*&more.net.ne=7'))
+    (await request(app, 'GET /products?price.in=10.00,11.00&price.like=1*&more.net.ne=7'))
       .json()
       .map(({ id }: { id: number }) => id),
     [2]
   )
-  const answer = await ask(app, 'GET /products?price.lt=10.00')
+  const answer = await request(app, 'GET /products?price.lt=10.00')
   t.match(
     [answer.statusCode, answer.json()],
     [400, { parameter: 'price.lt', detail: /price can be followed by: \.eq, \.ne, \.in, \.nin, \.like, \.null\.$/ }]
   )
   for (const query of ['discount.gte=1', 'more.net.gt=1', 'sort=price', 'sort=-discount', 'sort=more.net']) {
-    t.equal((await ask(app, `GET /products?${query}`)).statusCode, 400, query)
+    t.equal((await request(app, `GET /products?${query}`)).statusCode, 400, query)
   }
-  t.equal((await ask(app, 'QUERY /products', { content: { filter: { 'price.gt': '1.00' } } })).statusCode, 422)
+  t.equal((await request(app, 'QUERY /products', { content: { filter: { 'price.gt': '1.00' } } })).statusCode, 422)
   for (const query of ['postcode.lt=20000', 'serial.gte=a', 'sort=postcode,-serial']) {
-    t.equal((await ask(app, `GET /products?${query}`)).statusCode, 200, query)
+    t.equal((await request(app, `GET /products?${query}`)).statusCode, 200, query)
   }
 })
 

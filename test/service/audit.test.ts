@@ -17,7 +17,7 @@ import type { ServiceOptions } from '../../lib/service/service.ts'
 import { auditRules } from '../../lib/service/audit.ts'
 import { action } from '../../lib/features/action.ts'
 import { reactAdmin } from '../../lib/features/dialects/react-admin.ts'
-import { ask, logged, notes, users } from '../app.ts'
+import { logged, notes, request, users } from '../app.ts'
 
 // Each finding with the real plugin, in a wrong and in a correct configuration.
 
@@ -262,7 +262,7 @@ test('a strict audit stops the app and reports all findings, and an app without 
     audit: { strict: true },
     before: async (app) => app.register(cors, { origin: '*', ...corsOptions() })
   })
-  t.equal((await ask(well, 'GET /v1/a/users')).statusCode, 200)
+  t.equal((await request(well, 'GET /v1/a/users')).statusCode, 200)
 })
 
 test('the audit calls no storage and skips routes with constraints', async (t) => {

@@ -17,7 +17,7 @@ import { idempotency } from '../../lib/features/idempotency.ts'
 import { within } from '../../lib/features/within.ts'
 import collection, { define } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { altered, build, gate, Note, notes } from '../app.ts'
+import { build, gate, modified, Note, notes } from '../app.ts'
 import { listen, Wire } from '../wire.ts'
 
 // Responses of the server before Fastify has a route, over real connections.
@@ -261,7 +261,7 @@ test('a malformed request after a pending one gets its 400 after the pending res
   const app = await build(
     t,
     notes({
-      storage: altered((storage) => ({
+      storage: modified((storage) => ({
         async list (...args) {
           await slow.opened
           return storage.list(...args)
@@ -536,7 +536,7 @@ test('HTTP/2 works, with OPTIONS * and problems', async (t) => {
   await app.listen({ port: 0, host: '127.0.0.1' })
   const client = connectHttp2(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`)
   t.teardown(() => client.close())
-  const ask = async (fields: Record<string, string>, content = ''): Promise<[number, string, number]> => {
+  const request = async (fields: Record<string, string>, content = ''): Promise<[number, string, number]> => {
     const stream = client.request(fields, { endStream: content === '' })
     let continued = 0
     stream.on('continue', () => {
@@ -551,26 +551,26 @@ test('HTTP/2 works, with OPTIONS * and problems', async (t) => {
     if (!stream.readableEnded) await once(stream, 'end')
     return [Number(head[':status']), text, continued]
   }
-  t.equal((await ask({ ':method': 'OPTIONS', ':path': '*' }))[0], 204)
-  const [refusal, content] = await ask({ ':method': 'CONNECT', ':authority': 'a:80' })
+  t.equal((await request({ ':method': 'OPTIONS', ':path': '*' }))[0], 204)
+  const [refusal, content] = await request({ ':method': 'CONNECT', ':authority': 'a:80' })
   t.equal(refusal, 501)
   t.match(JSON.parse(content), { code: 'not-implemented' })
-  t.equal((await ask({ ':path': '/' }))[0], 200)
+  t.equal((await request({ ':path': '/' }))[0], 200)
   for (const [host, authority, status] of [
     ['a.example', 'a.example', 200],
     ['A.Example:80', 'a.example', 200],
     ['b.example', 'a.example', 400],
     ['a.example:81', 'a.example', 400]
   ] as const) {
-    const [found, content] = await ask({ ':path': '/', ':authority': authority, host })
+    const [found, content] = await request({ ':path': '/', ':authority': authority, host })
     t.equal(found, status, `Host: ${host}, :authority: ${authority}`)
     if (status === 400) t.match(JSON.parse(content), { code: 'bad-request', detail: /Host.*:authority/ })
   }
-  const [status, text] = await ask({ ':path': '/%zz' })
+  const [status, text] = await request({ ':path': '/%zz' })
   t.equal(status, 400)
   t.match(JSON.parse(text), { code: 'bad-request' })
   t.strictSame(
-    await ask(
+    await request(
       { ':method': 'POST', ':path': '/echo', 'content-type': 'application/json', expect: '100-continue' },
       '{"a":1}'
     ),

@@ -18,7 +18,7 @@ import type { ServiceOptions } from '../../lib/service/service.ts'
 import { serviceOptionNames } from '../../lib/service/options.ts'
 import { fromStream, Recipients } from '../../lib/service/response-timeout.ts'
 import { within } from '../../lib/features/within.ts'
-import { altered, ask, build, logged, notes, User, users } from '../app.ts'
+import { build, logged, modified, notes, request, User, users } from '../app.ts'
 import { listen, Wire } from '../wire.ts'
 
 interface Given extends FastifyServerOptions {
@@ -105,7 +105,7 @@ test('the home document lists every collection, wherever it is registered, befor
       within(people, 'role')
     )
   )
-  const answer = await ask(app, 'GET /')
+  const answer = await request(app, 'GET /')
   t.equal(answer.statusCode, 200)
   t.equal(answer.headers['content-type'], 'application/json')
   t.strictSame(answer.json(), {
@@ -126,7 +126,7 @@ test('the home document lists every collection, wherever it is registered, befor
       ]
     }
   })
-  const catalog = await ask(app, 'GET /.well-known/api-catalog')
+  const catalog = await request(app, 'GET /.well-known/api-catalog')
   t.strictSame(catalog.json().linkset, [
     { anchor: '/.well-known/api-catalog', item: [{ href: '/users', title: 'People' }] },
     { anchor: '/', 'service-desc': [{ href: '/openapi.json' }], 'service-doc': [{ href: 'https://example.com/docs' }] }
@@ -141,7 +141,7 @@ test('home document and catalog follow HTTP semantics (RFC 9110, sections 8.8, 9
   ] as const) {
     const tags = new Set<string>()
     for (const type of types) {
-      const read = await ask(app, `GET ${path}`, { fields: { accept: type.split(';')[0]! } })
+      const read = await request(app, `GET ${path}`, { fields: { accept: type.split(';')[0]! } })
       t.equal(read.statusCode, 200)
       t.equal(read.headers['content-type'], type)
       t.match(read.headers, {
@@ -152,29 +152,29 @@ test('home document and catalog follow HTTP semantics (RFC 9110, sections 8.8, 9
       })
       const tag = String(read.headers.etag)
       tags.add(tag)
-      const again = await ask(app, `GET ${path}`, { fields: { accept: type, 'if-none-match': tag } })
+      const again = await request(app, `GET ${path}`, { fields: { accept: type, 'if-none-match': tag } })
       t.equal(again.statusCode, 304)
       t.equal(again.headers.etag, tag)
       t.equal(again.payload, '')
       t.notOk('content-type' in again.headers)
-      const head = await ask(app, `HEAD ${path}`, { fields: { accept: type } })
+      const head = await request(app, `HEAD ${path}`, { fields: { accept: type } })
       t.equal(head.statusCode, 200)
       t.equal(head.payload, '')
       t.equal(head.headers['content-length'], read.headers['content-length'])
       t.equal(head.headers.link, read.headers.link)
     }
     t.equal(tags.size, types.length, 'each type has its own tag')
-    t.match((await ask(app, `GET ${path}`, { fields: { 'if-match': '"other"' } })).json(), {
+    t.match((await request(app, `GET ${path}`, { fields: { 'if-match': '"other"' } })).json(), {
       status: 412,
       type: 'https://example.com/problems/precondition-failed'
     })
-    const none = await ask(app, `GET ${path}`, { fields: { accept: 'text/html' } })
+    const none = await request(app, `GET ${path}`, { fields: { accept: 'text/html' } })
     t.match(none.json(), { status: 406, code: 'not-acceptable', available: types, instance: path })
-    const options = await ask(app, `OPTIONS ${path}`)
+    const options = await request(app, `OPTIONS ${path}`)
     t.equal(options.statusCode, 204)
     t.equal(options.headers.allow, 'GET, HEAD, OPTIONS')
     for (const method of app.supportedMethods.filter((method) => !['GET', 'HEAD', 'OPTIONS'].includes(method))) {
-      const refused = await ask(app, `${method} ${path}`)
+      const refused = await request(app, `${method} ${path}`)
       t.equal(refused.statusCode, 405, method)
       t.equal(refused.headers.allow, 'GET, HEAD, OPTIONS')
       t.equal(refused.headers['content-type'], 'application/problem+json')
@@ -184,18 +184,18 @@ test('home document and catalog follow HTTP semantics (RFC 9110, sections 8.8, 9
 
 test('the service serves the client as a module that imports nothing, with an entity tag', async (t) => {
   const app = await serve(t, { options: { client: true } })
-  const response = await ask(app, 'GET /client.js')
+  const response = await request(app, 'GET /client.js')
   t.match(response, {
     statusCode: 200,
     headers: { 'content-type': 'text/javascript', 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' }
   })
   t.notMatch(response.body, /^(import|export) .* from /m)
   const { etag = '' } = response.headers
-  t.equal((await ask(app, 'GET /client.js', { fields: { 'if-none-match': String(etag) } })).statusCode, 304)
-  t.equal((await ask(app, 'HEAD /client.js')).headers['content-length'], String(Buffer.byteLength(response.body)))
-  t.match(await ask(app, 'POST /client.js'), { statusCode: 405, headers: { allow: 'GET, HEAD, OPTIONS' } })
-  t.equal((await ask(app, 'GET /client.js', { fields: { accept: 'text/html' } })).statusCode, 406)
-  t.strictSame((await ask(app, 'GET /')).json()._links.related, [
+  t.equal((await request(app, 'GET /client.js', { fields: { 'if-none-match': String(etag) } })).statusCode, 304)
+  t.equal((await request(app, 'HEAD /client.js')).headers['content-length'], String(Buffer.byteLength(response.body)))
+  t.match(await request(app, 'POST /client.js'), { statusCode: 405, headers: { allow: 'GET, HEAD, OPTIONS' } })
+  t.equal((await request(app, 'GET /client.js', { fields: { accept: 'text/html' } })).statusCode, 406)
+  t.strictSame((await request(app, 'GET /')).json()._links.related, [
     { href: '/client.js', name: 'client', type: 'text/javascript' }
   ])
 
@@ -208,11 +208,11 @@ test('the service serves the client as a module that imports nothing, with an en
   t.match(await items.read(id), { text: 'a' })
 
   const elsewhere = await serve(t, { options: { client: '/assets/collections.js' } })
-  t.equal((await ask(elsewhere, 'GET /assets/collections.js')).body, response.body)
+  t.equal((await request(elsewhere, 'GET /assets/collections.js')).body, response.body)
   for (const client of [undefined, false] as const) {
     const without = await serve(t, { options: client === undefined ? {} : { client } })
-    t.equal((await ask(without, 'GET /client.js')).statusCode, 404)
-    t.notOk('related' in (await ask(without, 'GET /')).json()._links)
+    t.equal((await request(without, 'GET /client.js')).statusCode, 404)
+    t.notOk('related' in (await request(without, 'GET /')).json()._links)
   }
   await t.rejects(serve(t, { options: { client: 'client.js' } }), {
     message: /client is "client\.js"\. It must be true, false or a path that begins with "\/"/
@@ -227,13 +227,13 @@ test('errors of app hooks are problems there and keep the Vary header of the app
       throw Object.assign(new Error('secret'), { statusCode: Number(request.headers.fail) })
     }
   })
-  t.equal((await ask(app, 'GET /')).headers.vary, 'Origin, Accept')
-  t.match((await ask(app, 'GET /', { fields: { fail: '403' } })).json(), {
+  t.equal((await request(app, 'GET /')).headers.vary, 'Origin, Accept')
+  t.match((await request(app, 'GET /', { fields: { fail: '403' } })).json(), {
     status: 403,
     code: 'forbidden',
     detail: 'secret'
   })
-  const failed = await ask(app, 'GET /', { fields: { fail: '500' } })
+  const failed = await request(app, 'GET /', { fields: { fail: '500' } })
   t.equal(failed.statusCode, 500)
   t.notMatch(failed.payload, /secret/)
 })
@@ -243,16 +243,16 @@ test('an app keeps its own `/`, and home can be moved or turned off', async (t) 
   t.teardown(() => own.close())
   own.get('/', async () => 'own')
   await own.register(service)
-  t.equal((await ask(own, 'GET /')).payload, 'own')
-  t.equal((await ask(own, 'POST /')).statusCode, 404)
+  t.equal((await request(own, 'GET /')).payload, 'own')
+  t.equal((await request(own, 'POST /')).statusCode, 404)
   const custom = await serve(t, { options: { home: '/api', catalog: false } })
-  t.equal((await ask(custom, 'GET /')).statusCode, 404)
-  t.strictSame(Object.keys((await ask(custom, 'GET /api')).json()._links), ['self', 'collection', 'item'])
-  t.notOk('link' in (await ask(custom, 'GET /api')).headers)
-  t.equal((await ask(custom, 'GET /.well-known/api-catalog')).statusCode, 404)
+  t.equal((await request(custom, 'GET /')).statusCode, 404)
+  t.strictSame(Object.keys((await request(custom, 'GET /api')).json()._links), ['self', 'collection', 'item'])
+  t.notOk('link' in (await request(custom, 'GET /api')).headers)
+  t.equal((await request(custom, 'GET /.well-known/api-catalog')).statusCode, 404)
   const none = await serve(t, { options: { home: false } })
-  t.equal((await ask(none, 'GET /')).statusCode, 404)
-  t.strictSame((await ask(none, 'GET /.well-known/api-catalog')).json().linkset.length, 1)
+  t.equal((await request(none, 'GET /')).statusCode, 404)
+  t.strictSame((await request(none, 'GET /.well-known/api-catalog')).json().linkset.length, 1)
 })
 
 test('routes that the app adds after the service replace those of the service', async (t) => {
@@ -276,7 +276,7 @@ test('routes that the app adds after the service replace those of the service', 
     ['PUT /readyz', 405, undefined],
     ['GET /.well-known/api-catalog', 200, undefined]
   ] as const) {
-    const answer = await ask(app, target)
+    const answer = await request(app, target)
     t.equal(answer.statusCode, status, target)
     if (content !== undefined) t.equal(answer.payload, content, target)
   }
@@ -301,7 +301,7 @@ test('index.html of @fastify/static is served at `/`, and the probes are those o
         ['GET /notes', 200, '[]'],
         ['POST /', 404, undefined]
       ] as const) {
-        const answer = await ask(app, target)
+        const answer = await request(app, target)
         t.equal(answer.statusCode, status, `${target}, ${order}, wildcard: ${wildcard}`)
         if (content !== undefined) t.equal(answer.payload, content)
       }
@@ -311,7 +311,7 @@ test('index.html of @fastify/static is served at `/`, and the probes are those o
     if (order === 'before') await chosen.register(fastifyStatic, { root })
     await chosen.register(service, { home: '/' })
     if (order === 'after') await chosen.register(fastifyStatic, { root })
-    t.ok((await ask(chosen, 'GET /')).json()._links, 'an explicit home takes precedence over a wildcard')
+    t.ok((await request(chosen, 'GET /')).json()._links, 'an explicit home takes precedence over a wildcard')
   }
 })
 
@@ -435,7 +435,7 @@ test('liveness always returns 200; readiness returns 503 and names the storage t
       ? Promise.resolve({ entries: [], more: false })
       : Promise.reject(how === 'empty' ? undefined : new Error('secret'))
   }
-  const definition = notes({ storage: altered(() => ({ list })) })
+  const definition = notes({ storage: modified(() => ({ list })) })
   const app = await build(t, [definition, users()], { logger: { ...logger, level: 'warn' } })
   await app.register(collection, { ...definition, prefix: '/again' })
   await app.register(service, { health: { deadline: 50, fresh: 40 } })
@@ -443,7 +443,7 @@ test('liveness always returns 200; readiness returns 503 and names the storage t
     await wait(60)
     calls = 0
     const [live, ...ready] = await Promise.all(
-      ['GET /healthz', 'GET /readyz', 'GET /readyz', 'HEAD /readyz'].map((target) => ask(app, target))
+      ['GET /healthz', 'GET /readyz', 'GET /readyz', 'HEAD /readyz'].map((target) => request(app, target))
     )
     t.strictSame(
       [live!.statusCode, live!.payload, live!.headers['cache-control'], live!.headers['content-type']],
@@ -469,7 +469,7 @@ test('liveness always returns 200; readiness returns 503 and names the storage t
     )
     t.equal(signals.at(-1)?.aborted, how === 'hanging', 'the signal of a hanging storage is aborted')
   }
-  t.equal((await ask(app, 'POST /healthz')).statusCode, 405)
+  t.equal((await request(app, 'POST /healthz')).statusCode, 405)
 })
 
 test('an app keeps its own probes, and those of the service can be moved or turned off', async (t) => {
@@ -477,8 +477,8 @@ test('an app keeps its own probes, and those of the service can be moved or turn
   t.teardown(() => own.close())
   own.get('/healthz', async () => 'own')
   await own.register(service, { health: { ready: '/ready' } })
-  t.equal((await ask(own, 'GET /healthz')).payload, 'own')
-  t.equal((await ask(own, 'GET /ready')).statusCode, 200)
+  t.equal((await request(own, 'GET /healthz')).payload, 'own')
+  t.equal((await request(own, 'GET /ready')).statusCode, 200)
   const none = await serve(t, { options: { health: { live: false, ready: false } } })
-  for (const path of ['/healthz', '/readyz']) t.equal((await ask(none, `GET ${path}`)).statusCode, 404)
+  for (const path of ['/healthz', '/readyz']) t.equal((await request(none, `GET ${path}`)).statusCode, 404)
 })

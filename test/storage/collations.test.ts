@@ -5,7 +5,7 @@ import pg from 'pg'
 import collection, { define } from '../../lib/index.ts'
 import type { Definition } from '../../lib/index.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
-import { ask, build } from '../app.ts'
+import { build, request } from '../app.ts'
 import { databases, noServers } from './databases.ts'
 import type { Available, SqlOptions } from './databases.ts'
 import { startPostgres } from './servers.ts'
@@ -84,7 +84,7 @@ for (const { name, skip, open } of databases) {
           await database.run(`CREATE TABLE ${table} (${columns}${column})`)
           const app = await build(t, notes(database.adapter(options) as never, table))
           const as = (user: string, target: string, content?: unknown) => {
-            return ask(app, target, { content, fields: { 'x-user': encodeURIComponent(user) } })
+            return request(app, target, { content, fields: { 'x-user': encodeURIComponent(user) } })
           }
           const at = `/${table}/${encodeURIComponent(one)}`
           const elsewhere = `/${table}/${encodeURIComponent(other)}`
@@ -171,9 +171,9 @@ test('postgres: existing tables are still read with their indexes', { skip: noSe
   const storage = postgres(pool, { table: 'notes', version: { derived: true } })
   const app = await build(t, notes(storage as never, 'notes'))
   const fields = { 'x-user': 'owner 7' }
-  t.equal((await ask(app, 'GET /notes/7', { fields })).statusCode, 200)
-  t.equal((await ask(app, 'GET /notes?sort=label', { fields })).json().length, 20)
-  t.equal((await ask(app, 'GET /notes?label=x', { fields })).json().length, 20, 'character(n) is padded')
+  t.equal((await request(app, 'GET /notes/7', { fields })).statusCode, 200)
+  t.equal((await request(app, 'GET /notes?sort=label', { fields })).json().length, 20)
+  t.equal((await request(app, 'GET /notes?label=x', { fields })).json().length, 20, 'character(n) is padded')
   t.equal(statements.length, 3)
   for (const { text, values } of statements) {
     const { rows } = await pool.query(`EXPLAIN ${text}`, values)

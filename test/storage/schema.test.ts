@@ -12,7 +12,7 @@ import collection, { define, schemaSql } from '../../lib/index.ts'
 import type { Definition } from '../../lib/index.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ask, logged } from '../app.ts'
+import { logged, request } from '../app.ts'
 import { databases, type Available, type Database } from './databases.ts'
 import type { SqlOptions } from './databases.ts'
 
@@ -74,7 +74,7 @@ for (const { name, skip, open } of databases) {
     const { app: before, mistakes: none, warnings: noWarnings } = await start(t, first)
     t.same([none, noWarnings], [[], []])
     const old = { title: 'first', done: true, rank: 1 }
-    for (const id of ['a', 'b']) t.equal((await ask(before, `PUT /tasks/${id}`, { content: old })).statusCode, 201)
+    for (const id of ['a', 'b']) t.equal((await request(before, `PUT /tasks/${id}`, { content: old })).statusCode, 201)
 
     const next = define({
       ...options,
@@ -95,7 +95,7 @@ for (const { name, skip, open } of databases) {
     t.same(after.mistakes, [], sql)
     t.same(after.warnings, [], sql)
     t.equal(await schemaSql(next), '-- tasks: the table matches the definition.\n')
-    t.strictSame((await ask(after.app, 'GET /tasks/a')).json(), {
+    t.strictSame((await request(after.app, 'GET /tasks/a')).json(), {
       id: 'a',
       ...old,
       status: "it's open",
@@ -106,12 +106,12 @@ for (const { name, skip, open } of databases) {
     const whole = {
       ...old, status: 'x', weight: 2, urgent: false, note: 'n', color: null, tags: ['t'], owner: 'o'
     }
-    const written = await ask(after.app, 'PUT /tasks/b', { content: whole })
+    const written = await request(after.app, 'PUT /tasks/b', { content: whole })
     t.equal(written.statusCode, 200, written.payload)
-    t.strictSame((await ask(after.app, 'GET /tasks/b')).json(), { id: 'b', ...whole })
+    t.strictSame((await request(after.app, 'GET /tasks/b')).json(), { id: 'b', ...whole })
     const keyed = { content: { id: 'c', ...whole }, fields: { 'idempotency-key': '"1"' } }
-    t.equal((await ask(after.app, 'POST /tasks', keyed)).statusCode, 201)
-    t.equal((await ask(before, 'GET /tasks/a')).statusCode, 200, 'an app with the old definition reads on')
+    t.equal((await request(after.app, 'POST /tasks', keyed)).statusCode, 201)
+    t.equal((await request(before, 'GET /tasks/a')).statusCode, 200, 'an app with the old definition reads on')
   })
 
   test(`${name}: an optional property is added to the definition of an existing table`, { skip }, async (t) => {
@@ -135,9 +135,9 @@ for (const { name, skip, open } of databases) {
     const [statement = ''] = /ALTER TABLE .*(?=, or name)/.exec(String(mistakes)) ?? []
     await database.run(statement)
     const { app } = await start(t, next)
-    t.strictSame((await ask(app, 'GET /tasks/a')).json(), { id: 'a', title: 'first' })
-    t.equal((await ask(app, 'PUT /tasks/a', { content: { title: 'x', note: 'y' } })).statusCode, 200)
-    t.strictSame((await ask(app, 'GET /tasks/a')).json(), { id: 'a', title: 'x', note: 'y' })
+    t.strictSame((await request(app, 'GET /tasks/a')).json(), { id: 'a', title: 'first' })
+    t.equal((await request(app, 'PUT /tasks/a', { content: { title: 'x', note: 'y' } })).statusCode, 200)
+    t.strictSame((await request(app, 'GET /tasks/a')).json(), { id: 'a', title: 'x', note: 'y' })
   })
 
   test(`${name}: what cannot be changed without loss`, { skip }, async (t) => {
@@ -217,7 +217,7 @@ for (const { name, skip, open } of databases) {
     t.same([mistakes, warnings], [[], []])
     const person = { email: 'a@example.com', team: 'red', number: 1, role: 'admin', state: 'gone', nick: null, active: true }
     const text = Array.from({ length: 5000 }, (_, index) => index.toString(36)).join('')
-    t.equal((await ask(app, 'POST /people', { content: { ...person, text } })).statusCode, 201, 'of any length')
+    t.equal((await request(app, 'POST /people', { content: { ...person, text } })).statusCode, 201, 'of any length')
   })
 
   test(`${name}: a table without the column of the id`, { skip }, async (t) => {
@@ -245,7 +245,7 @@ for (const { name, skip, open } of databases) {
       /^Collection tasks: lists are filtered by title, but no index .* Run CREATE INDEX .tasks_title_index. ON .tasks. \(/
     ])
     t.equal(warnings.length, 2, 'there is none for the boolean')
-    t.equal((await ask(app, 'GET /tasks?title=x')).statusCode, 200)
+    t.equal((await request(app, 'GET /tasks?title=x')).statusCode, 200)
     await runSql(database, await schemaSql(tasks))
     t.same((await start(t, tasks)).warnings, [])
     const unindexable = define({ ...options, schema: Task, list: { order: ['rank', '-title'] }, storage })
@@ -287,7 +287,7 @@ for (const { name, skip, open } of databases) {
     t.equal(await schemaSql(pairs), '-- pairs: the table matches the definition.\n')
     const content = { first: 'a', second: 'b' }
     const { app } = await start(t, pairs)
-    t.equal((await ask(app, 'PUT /pairs/a', { content })).statusCode, 201)
+    t.equal((await request(app, 'PUT /pairs/a', { content })).statusCode, 201)
   })
 }
 
@@ -327,8 +327,8 @@ for (const { name, skip, open } of databases) {
           continue
         }
         t.same(mistakes, [], `${kind} in ${type}`)
-        t.equal((await ask(app, `PUT /tasks/${kind}`, { content: { x: value } })).statusCode, 201)
-        t.strictSame((await ask(app, `GET /tasks/${kind}`)).json(), { id: kind, x: value }, `${kind} in ${type}`)
+        t.equal((await request(app, `PUT /tasks/${kind}`, { content: { x: value } })).statusCode, 201)
+        t.strictSame((await request(app, `GET /tasks/${kind}`)).json(), { id: kind, x: value }, `${kind} in ${type}`)
       }
     }
   })
@@ -352,7 +352,7 @@ for (const { name, skip, open } of databases.filter(({ name }) => name !== 'sqli
         ])
     const { app, mistakes } = await start(t, tasks)
     t.same(mistakes, [])
-    t.equal((await ask(app, 'PUT /tasks/a', { content: { x: 'x' } })).statusCode, 201)
+    t.equal((await request(app, 'PUT /tasks/a', { content: { x: 'x' } })).statusCode, 201)
   })
 }
 

@@ -10,7 +10,7 @@ import { softDelete } from '../../lib/features/soft-delete.ts'
 import { timeout } from '../../lib/features/timeout.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { within } from '../../lib/features/within.ts'
-import { altered, ask, build, logged, notes } from '../app.ts'
+import { build, logged, modified, notes, request } from '../app.ts'
 import { databases, type Available, type Database } from './databases.ts'
 
 // Tables of collections: how they are created, and what is checked of them when the app starts.
@@ -41,7 +41,7 @@ for (const { name, skip, open } of databases) {
         await storage.createTable(way === 'options' ? { ...options, receipts: true } : users)
         const app = await build(t, users)
         const content = { email: 'ada@example.com' }
-        const posts = Array.from({ length: 200 }, async () => (await ask(app, 'POST /users', { content })).statusCode)
+        const posts = Array.from({ length: 200 }, async () => (await request(app, 'POST /users', { content })).statusCode)
         const statuses = await Promise.all(posts)
         t.same(
           [201, 409].map((status) => statuses.filter((given) => given === status).length),
@@ -50,7 +50,7 @@ for (const { name, skip, open } of databases) {
         const key = { 'idempotency-key': '"first"' }
         const other = { email: 'grace@example.com' }
         for (const count of [1, 2]) {
-          const answer = await ask(app, 'POST /users', { content: other, fields: key })
+          const answer = await request(app, 'POST /users', { content: other, fields: key })
           t.equal(answer.statusCode, 201, `there is a table for receipts: ${count}`)
         }
       })
@@ -432,7 +432,7 @@ for (const { name, skip, open } of databases) {
 test('every storage is checked once, also with timeout, softDelete, an older version and a parent', async (t) => {
   const checks: string[] = []
   const storage = (result: () => Promise<readonly string[]>) =>
-    altered(() => ({
+    modified(() => ({
       async check () {
         checks.push('check')
         return await result()
@@ -484,7 +484,7 @@ test('storages that do not respond delay the start by two seconds in total, and 
   const app = Fastify({ logger: { ...logger, level: 'warn' } })
   t.teardown(() => app.close())
   const signals: AbortSignal[] = []
-  const silent = altered(() => ({
+  const silent = modified(() => ({
     check: async ({ signal }: Parameters<NonNullable<Storage<object>['check']>>[0]) => {
       signals.push(signal)
       return await new Promise<never>(() => {})

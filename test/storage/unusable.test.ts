@@ -16,7 +16,7 @@ import collection, { define } from '../../lib/index.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
-import { ask, logged } from '../app.ts'
+import { logged, request } from '../app.ts'
 import { databases, mysqlPool, noMysql, noServers } from './databases.ts'
 import type { SqlAdapter } from './databases.ts'
 import { startPostgres } from './servers.ts'
@@ -58,19 +58,19 @@ const table = { name: 'notes', schema: Note, id: { generate: 'client' }, receipt
 let keys = 0
 const key = () => ({ 'idempotency-key': `"${keys++}"` })
 
-const reads: ReadonlyArray<(app: FastifyInstance) => ReturnType<typeof ask>> = [
-  (app) => ask(app, 'GET /notes'),
-  (app) => ask(app, 'GET /notes?count=true'),
-  (app) => ask(app, 'GET /notes/a')
+const reads: ReadonlyArray<(app: FastifyInstance) => ReturnType<typeof request>> = [
+  (app) => request(app, 'GET /notes'),
+  (app) => request(app, 'GET /notes?count=true'),
+  (app) => request(app, 'GET /notes/a')
 ]
 
 const writes: typeof reads = [
-  (app) => ask(app, 'POST /notes', { content: { id: 'b', text: 'b' } }),
-  (app) => ask(app, 'POST /notes', { content: { id: 'b', text: 'b' }, fields: key() }),
-  (app) => ask(app, 'POST /notes', { content: [{ id: 'c', text: 'c' }, { id: 'd', text: 'd' }] }),
-  (app) => ask(app, 'PUT /notes/a', { content: { text: 'changed' } }),
-  (app) => ask(app, 'PATCH /notes/a', { content: { text: 'changed' }, type: 'application/merge-patch+json' }),
-  (app) => ask(app, 'DELETE /notes/a')
+  (app) => request(app, 'POST /notes', { content: { id: 'b', text: 'b' } }),
+  (app) => request(app, 'POST /notes', { content: { id: 'b', text: 'b' }, fields: key() }),
+  (app) => request(app, 'POST /notes', { content: [{ id: 'c', text: 'c' }, { id: 'd', text: 'd' }] }),
+  (app) => request(app, 'PUT /notes/a', { content: { text: 'changed' } }),
+  (app) => request(app, 'PATCH /notes/a', { content: { text: 'changed' }, type: 'application/merge-patch+json' }),
+  (app) => request(app, 'DELETE /notes/a')
 ]
 
 /** Every request gets 503 with this sentence, and one line in the log. */
@@ -94,7 +94,7 @@ async function refusesAll (
 
 /** The item that was there before is unchanged, and nothing else is there. */
 async function isUntouched (t: Test, app: FastifyInstance): Promise<void> {
-  const response = await ask(app, 'GET /notes')
+  const response = await request(app, 'GET /notes')
   t.equal(response.statusCode, 200)
   t.strictSame(response.json(), [{ id: 'a', text: 'a', mark: 'm' }])
 }
@@ -109,7 +109,7 @@ for (const { name, skip, open } of databases) {
     await storage.createTable(table)
     const running = await createApp(t, storage)
     const { app } = running
-    t.equal((await ask(app, 'PUT /notes/a', seed)).statusCode, 201)
+    t.equal((await request(app, 'PUT /notes/a', seed)).statusCode, 201)
     const refusal = { detail: details.mismatch, log: /lacks a table of the definition, or the table does not match it/ }
 
     await t.test('a missing table is 503 until it exists again', async (t) => {
@@ -160,9 +160,9 @@ for (const { name, skip, open } of databases) {
       if (name === 'sqlite') return
       await database.run(`ALTER TABLE notes ${name === 'mysql' ? 'MODIFY mark' : 'ALTER COLUMN mark TYPE'} varchar(90)`)
       for (let count = 0; count < 3; count++) await isUntouched(t, app)
-      const item = await ask(app, 'GET /notes/a')
+      const item = await request(app, 'GET /notes/a')
       t.equal(item.statusCode, 200, item.payload)
-      const written = await ask(app, 'POST /notes', { content: [{ id: 'e', text: 'e' }], fields: key() })
+      const written = await request(app, 'POST /notes', { content: [{ id: 'e', text: 'e' }], fields: key() })
       t.equal(written.statusCode, 201, written.payload)
     })
   })
@@ -176,10 +176,10 @@ for (const { name, skip, open } of databases) {
     await database.run(
       'CREATE TABLE notes (id VARCHAR(50) NOT NULL PRIMARY KEY, text VARCHAR(50) NOT NULL, mark VARCHAR(50) NOT NULL)'
     )
-    const refused = await ask(app, 'POST /notes', { content: { id: 'a', text: 'a' } })
+    const refused = await request(app, 'POST /notes', { content: { id: 'a', text: 'a' } })
     t.equal(refused.statusCode, 422, refused.payload)
     t.match(refused.json(), { errors: [{ pointer: '/mark' }] })
-    t.equal((await ask(app, 'POST /notes', { content: { id: 'a', text: 'a', mark: 'm' } })).statusCode, 201)
+    t.equal((await request(app, 'POST /notes', { content: { id: 'a', text: 'a', mark: 'm' } })).statusCode, 201)
     await isUntouched(t, app)
   })
 }
@@ -195,7 +195,7 @@ test('sqlite: a read-only file', async (t) => {
   const storage = sqlite(database)
   await storage.createTable(table)
   const { app } = await createApp(t, storage)
-  await ask(app, 'PUT /notes/a', seed)
+  await request(app, 'PUT /notes/a', seed)
   const other = new DatabaseSync(file, { readOnly: true })
   t.teardown(() => other.close())
   const running = await createApp(t, sqlite(other))
@@ -212,10 +212,10 @@ test('postgres: a read-only primary', { skip: noServers }, async (t) => {
   await storage.createTable(table)
   const running = await createApp(t, storage)
   const { app } = running
-  await ask(app, 'PUT /notes/a', seed)
+  await request(app, 'PUT /notes/a', seed)
   await pool.query('ALTER SYSTEM SET default_transaction_read_only = on')
   await pool.query('SELECT pg_reload_conf()')
-  await waitFor(async () => (await ask(app, 'DELETE /notes/none')).statusCode === 503)
+  await waitFor(async () => (await request(app, 'DELETE /notes/none')).statusCode === 503)
   await isUntouched(t, app)
   await refusesAll(t, running, writes, readOnly)
   await isUntouched(t, app)
@@ -223,7 +223,7 @@ test('postgres: a read-only primary', { skip: noServers }, async (t) => {
   await operator.query('ALTER SYSTEM RESET default_transaction_read_only')
   await operator.query('SELECT pg_reload_conf()')
   operator.release()
-  await waitFor(async () => (await ask(app, 'PUT /notes/a', seed)).statusCode === 200)
+  await waitFor(async () => (await request(app, 'PUT /notes/a', seed)).statusCode === 200)
 })
 
 test('mysql: a server that accepts only reads', { skip: noMysql }, async (t) => {
@@ -232,7 +232,7 @@ test('mysql: a server that accepts only reads', { skip: noMysql }, async (t) => 
   const storage = mysql(pool)
   await storage.createTable(table)
   const { app } = await createApp(t, storage)
-  await ask(app, 'PUT /notes/a', seed)
+  await request(app, 'PUT /notes/a', seed)
   // The variable read_only would apply to the whole server, which other tests use.
   const other = driver.createPool({ uri: String(process.env['MYSQL_URL']), database: name })
   other.on('connection', (connection) => connection.query('SET SESSION TRANSACTION READ ONLY'))
@@ -249,11 +249,11 @@ test('postgres: a type that changes, with clients that cannot close a statement'
   const storage = postgres(server.pool({ pipeline: true } as pg.PoolConfig))
   await storage.createTable(table)
   const { app } = await createApp(t, storage)
-  await ask(app, 'PUT /notes/a', seed)
+  await request(app, 'PUT /notes/a', seed)
   await isUntouched(t, app)
   await server.pool().query('ALTER TABLE notes ALTER COLUMN mark TYPE varchar(90)')
   for (let count = 0; count < 3; count++) await isUntouched(t, app)
-  t.equal((await ask(app, 'GET /notes/a')).statusCode, 200)
+  t.equal((await request(app, 'GET /notes/a')).statusCode, 200)
 })
 
 const exhausted = { detail: details.exhausted, log: /has no free connection/ }
@@ -269,7 +269,7 @@ test('postgres: an exhausted pool', { skip: noServers }, async (t) => {
     const pool = server.pool({ max: 1, ...limit })
     const running = await createApp(t, postgres(pool), 'connectionTimeoutMillis' in limit ? 30_000 : 300)
     // The limit of the pool is also that for a new connection, which takes longer on a busy machine.
-    await waitFor(async () => (await ask(running.app, 'PUT /notes/a', seed)).statusCode < 300)
+    await waitFor(async () => (await request(running.app, 'PUT /notes/a', seed)).statusCode < 300)
     const client = await pool.connect()
     await refusesAll(t, running, [...reads, ...writes], 'connectionTimeoutMillis' in limit ? exhausted : late)
     client.release()
@@ -290,11 +290,11 @@ test('mysql: an exhausted pool', { skip: noMysql }, async (t) => {
     const pool = driver.createPool({ uri, database: name, connectionLimit: 1, ...limit })
     t.teardown(() => pool.end())
     const running = await createApp(t, mysql(pool), 'waitForConnections' in limit ? 30_000 : 300)
-    await ask(running.app, 'PUT /notes/a', seed)
+    await request(running.app, 'PUT /notes/a', seed)
     const connection = await pool.getConnection()
     await refusesAll(t, running, [...reads, ...writes], 'waitForConnections' in limit ? exhausted : late)
     connection.release()
-    await waitFor(async () => (await ask(running.app, 'GET /notes')).statusCode === 200)
+    await waitFor(async () => (await request(running.app, 'GET /notes')).statusCode === 200)
     await isUntouched(t, running.app)
   }
 })

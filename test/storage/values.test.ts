@@ -6,7 +6,7 @@ import { memory } from '../../lib/storage/memory.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { bulk } from '../../lib/features/bulk.ts'
-import { ask, build, logged } from '../app.ts'
+import { build, logged, request } from '../app.ts'
 import { databases, isMariadb, type Available, type Database, noServers } from './databases.ts'
 import { startPostgres } from './servers.ts'
 import { define } from '../define.ts'
@@ -102,7 +102,7 @@ const refused: ReadonlyArray<readonly [content: object, pointer: string, message
 for (const { name, skip, available } of storages) {
   test(`${name}: a value that some storage cannot return unchanged is 422 before any write`, { skip }, async (t) => {
     const { app, lines } = await open(t, available)
-    const item = await ask(app, 'POST /events', { content: { stock: 1 } })
+    const item = await request(app, 'POST /events', { content: { stock: 1 } })
     const at = String(item.headers.location)
     for (const [content, pointer, message] of refused) {
       const expected = { code: 'validation-failed', errors: [{ pointer, message }] }
@@ -111,26 +111,26 @@ for (const { name, skip, available } of storages) {
         [`PUT ${at}`, 'application/json'],
         [`PATCH ${at}`, 'application/merge-patch+json']
       ] as const) {
-        const answer = await ask(app, target, { content, type })
+        const answer = await request(app, target, { content, type })
         t.equal(answer.statusCode, 422, `${target} ${JSON.stringify(content)}`)
         t.match(answer.json(), expected, target)
       }
-      const several = await ask(app, 'POST /events', { content: [{ stock: 2 }, content] })
+      const several = await request(app, 'POST /events', { content: [{ stock: 2 }, content] })
       t.match(
         [several.statusCode, several.json()],
         [422, { errors: [{ pointer: `/1${pointer}`, message }] }],
         'in a bulk request'
       )
-      const keyed = await ask(app, 'POST /events', { content, fields: { 'idempotency-key': '"k"' } })
+      const keyed = await request(app, 'POST /events', { content, fields: { 'idempotency-key': '"k"' } })
       t.equal(keyed.statusCode, 422, 'with a key')
     }
-    const xml = await ask(app, 'POST /events', {
+    const xml = await request(app, 'POST /events', {
       content: '<item><stock>9007199254740992</stock></item>',
       type: 'application/xml'
     })
     t.match([xml.statusCode, xml.json()], [422, { errors: [{ pointer: '/stock', message: integers }] }])
-    t.equal((await ask(app, 'GET /events?count=true')).headers['x-total-count'], '1', 'nothing was written')
-    t.equal((await ask(app, `GET ${at}`)).json().stock, 1)
+    t.equal((await request(app, 'GET /events?count=true')).headers['x-total-count'], '1', 'nothing was written')
+    t.equal((await request(app, `GET ${at}`)).json().stock, 1)
     t.same(lines, [])
   })
 
@@ -151,20 +151,20 @@ for (const { name, skip, available } of storages) {
       },
       { at: '0999-02-28T12:00:00.001Z', day: '0099-12-31' }
     ]) {
-      const answer = await ask(app, 'POST /events', { content })
+      const answer = await request(app, 'POST /events', { content })
       t.match(answer.json(), content)
-      t.match((await ask(app, `GET ${String(answer.headers.location)}`)).json(), content)
+      t.match((await request(app, `GET ${String(answer.headers.location)}`)).json(), content)
     }
     t.same(
-      (await ask(app, 'GET /events?sort=at')).json().map(({ id }: { id: number }) => id),
+      (await request(app, 'GET /events?sort=at')).json().map(({ id }: { id: number }) => id),
       [2, 3, 1]
     )
     t.same(
-      (await ask(app, 'GET /events?sort=day&day.lt=1000-01-01')).json().map(({ id }: { id: number }) => id),
+      (await request(app, 'GET /events?sort=day&day.lt=1000-01-01')).json().map(({ id }: { id: number }) => id),
       [2, 3]
     )
     t.same(
-      (await ask(app, 'GET /events?at=0001-01-01T01:00:00%2B01:00')).json().map(({ id }: { id: number }) => id),
+      (await request(app, 'GET /events?at=0001-01-01T01:00:00%2B01:00')).json().map(({ id }: { id: number }) => id),
       [2]
     )
   })
@@ -180,9 +180,9 @@ for (const { name, skip, available } of storages) {
       'more.count.gte=1e300',
       'more.at=0000-01-01T00:00:00Z'
     ]) {
-      t.equal((await ask(app, `GET /events?${query}`)).statusCode, 400, query)
+      t.equal((await request(app, `GET /events?${query}`)).statusCode, 400, query)
     }
-    const answer = await ask(app, 'QUERY /events', {
+    const answer = await request(app, 'QUERY /events', {
       content: { filter: { any: [{ 'at.lt': '0000-01-01T00:00:00Z' }, { stock: 1e19 }] } }
     })
     t.match(
@@ -192,7 +192,7 @@ for (const { name, skip, available } of storages) {
     for (const id of ['9007199254740992', '10000000000000000000', '1e19', '-0', '3000000000']) {
       for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
         t.equal(
-          (await ask(app, `${method} /events/${id}`, method === 'GET' || method === 'DELETE' ? {} : { content: {} }))
+          (await request(app, `${method} /events/${id}`, method === 'GET' || method === 'DELETE' ? {} : { content: {} }))
             .statusCode,
           404,
           `${method} ${id}`
@@ -214,13 +214,13 @@ for (const { name, skip, available } of storages) {
         { at: '2025-12-31T22:00:00Z', more: { at: '2025-12-31T22:00:00Z' } },
         { at: '2025-12-31T18:00:00-05:00', more: { at: '2025-12-31T18:00:00-05:00' } }
       ]
-      for (const content of contents) await ask(app, 'POST /events', { content })
-      t.match((await ask(app, 'GET /events/1')).json(), {
+      for (const content of contents) await request(app, 'POST /events', { content })
+      t.match((await request(app, 'GET /events/1')).json(), {
         at: '2025-12-31T22:30:00.000Z',
         more: { at: '2025-12-31T22:30:00.000Z', list: ['2026-01-01T05:00:00.123Z'] }
       })
       const ids = async (query: string): Promise<number[]> =>
-        (await ask(app, `GET /events?${query}`)).json().map(({ id }: { id: number }) => id)
+        (await request(app, `GET /events?${query}`)).json().map(({ id }: { id: number }) => id)
       for (const property of ['at', 'more.at']) {
         t.same(await ids(`sort=${property}`), [2, 1, 3], `sort=${property}`)
         t.same(await ids(`${property}=2025-12-31T23:30:00%2B01:00`), [1], `${property} equals`)
@@ -232,10 +232,10 @@ for (const { name, skip, available } of storages) {
         )
         t.same(await ids(`${property}.like=*T22:*`), [1, 2], `${property} is like`)
       }
-      const first = await ask(app, 'GET /events?sort=-more.at&limit=1&at.gt=2025-12-31T00:00:00-11:00')
+      const first = await request(app, 'GET /events?sort=-more.at&limit=1&at.gt=2025-12-31T00:00:00-11:00')
       const next = /<([^>]+)>; rel="next"/.exec(String(first.headers.link))?.[1]
       t.same(
-        (await ask(app, `GET ${next}`)).json().map(({ id }: { id: number }) => id),
+        (await request(app, `GET ${next}`)).json().map(({ id }: { id: number }) => id),
         [1],
         'a cursor continues'
       )
@@ -251,14 +251,14 @@ for (const { name, skip, available } of storages) {
       ]
     }
     const { app } = await open(t, available, scope(early))
-    const outside = await ask(app, 'POST /events', { content: { at: '2025-12-31T23:00:00-05:00' } })
+    const outside = await request(app, 'POST /events', { content: { at: '2025-12-31T23:00:00-05:00' } })
     t.match(
       [outside.statusCode, outside.json()],
       [422, { errors: [{ pointer: '/at', message: 'is outside the scope of the caller' }] }]
     )
     t.equal(
       (
-        await ask(app, 'POST /events', {
+        await request(app, 'POST /events', {
           content: { at: '2025-12-31T22:00:00Z', more: { at: '2025-12-31T23:00:00-05:00' } }
         })
       ).statusCode,
@@ -266,24 +266,24 @@ for (const { name, skip, available } of storages) {
     )
     t.equal(
       (
-        await ask(app, 'POST /events', {
+        await request(app, 'POST /events', {
           content: { at: '2026-01-01T01:00:00+02:00', more: { at: '2026-01-01T01:00:00+02:00' } }
         })
       ).statusCode,
       201
     )
-    t.equal((await ask(app, 'PATCH /events/1', { content: { at: '2025-12-31T23:00:00-05:00' } })).statusCode, 422)
-    t.equal((await ask(app, 'GET /events')).json().length, 1)
+    t.equal((await request(app, 'PATCH /events/1', { content: { at: '2025-12-31T23:00:00-05:00' } })).statusCode, 422)
+    t.equal((await request(app, 'GET /events')).json().length, 1)
   })
 
   test(`${name}: a scope value that is a date-time matches every spelling of it`, { skip }, async (t) => {
     const { app } = await open(t, available, {
       access: { scope: () => ({ values: { at: '2026-01-01T02:00:00+02:00' } }) }
     } as unknown as Settings)
-    t.match((await ask(app, 'POST /events', { content: {} })).json(), { at: '2026-01-01T00:00:00.000Z' })
-    t.equal((await ask(app, 'POST /events', { content: { at: '2025-12-31T19:00:00-05:00' } })).statusCode, 201)
-    t.equal((await ask(app, 'POST /events', { content: { at: '2025-12-31T19:00:01-05:00' } })).statusCode, 422)
-    t.equal((await ask(app, 'GET /events')).json().length, 2)
+    t.match((await request(app, 'POST /events', { content: {} })).json(), { at: '2026-01-01T00:00:00.000Z' })
+    t.equal((await request(app, 'POST /events', { content: { at: '2025-12-31T19:00:00-05:00' } })).statusCode, 201)
+    t.equal((await request(app, 'POST /events', { content: { at: '2025-12-31T19:00:01-05:00' } })).statusCode, 422)
+    t.equal((await request(app, 'GET /events')).json().length, 2)
   })
 }
 
@@ -301,10 +301,10 @@ test('postgres: instants of every year are read in any time zone of the session'
       '2026-07-01T12:00:00.000Z',
       '9999-12-31T23:59:59.999Z'
     ]) {
-      const answer = await ask(app, 'POST /events', { content: { at } })
-      t.match((await ask(app, `GET ${String(answer.headers.location)}`)).json(), { at }, `${at} in ${zone}`)
+      const answer = await request(app, 'POST /events', { content: { at } })
+      t.match((await request(app, `GET ${String(answer.headers.location)}`)).json(), { at }, `${at} in ${zone}`)
     }
-    t.equal((await ask(app, 'GET /events')).json().length, 4)
+    t.equal((await request(app, 'GET /events')).json().length, 4)
   }
 })
 
@@ -357,11 +357,11 @@ for (const available of databases) {
         const storage = database.adapter({ table: 'others', version: { derived: true } })
         const app = await build(t, define({ ...shape, storage } as never), { logger })
         for (let id = 1; id <= 5; id++) {
-          t.equal((await ask(app, 'POST /events', { content: { stock: id, day: '2026-01-01' } })).statusCode, 201)
+          t.equal((await request(app, 'POST /events', { content: { stock: id, day: '2026-01-01' } })).statusCode, 201)
         }
         // MySQL stores a zero date only with IGNORE, which is a comment for PostgreSQL and SQLite.
         await database.run(`UPDATE /*! IGNORE */ others SET ${column} = ${value} WHERE id IN (2, 3)`)
-        const list = await ask(app, 'GET /events?count=true')
+        const list = await request(app, 'GET /events?count=true')
         t.equal(list.statusCode, 200, `${column} = ${value}`)
         t.same(
           list.json().map(({ id }: { id: number }) => id),
@@ -383,22 +383,22 @@ for (const available of databases) {
         t.equal(lines.length, 1)
         const seen: number[] = []
         for (let url: string | undefined = '/events?limit=1'; url !== undefined;) {
-          const page = await ask(app, `GET ${url}`)
+          const page = await request(app, `GET ${url}`)
           seen.push(...page.json().map(({ id }: { id: number }) => id))
           url = /<([^>]+)>; rel="next"/.exec(String(page.headers.link))?.[1]
         }
         t.same(seen, [1, 4, 5], 'pages continue after them')
-        if (index === 0) t.same((await ask(app, 'GET /events?sort=-stock&limit=2')).json().length, 2)
+        if (index === 0) t.same((await request(app, 'GET /events?sort=-stock&limit=2')).json().length, 2)
         lines.length = 0
         for (const method of ['GET', 'PUT', 'PATCH']) {
-          const answer = await ask(app, `${method} /events/2`, method === 'GET' ? {} : { content: {} })
+          const answer = await request(app, `${method} /events/2`, method === 'GET' ? {} : { content: {} })
           t.equal(answer.statusCode, 500, `${method} of it`)
           t.notMatch(answer.payload, /column/, 'the reason is only in the log')
         }
         t.match(lines[0], {
           err: { message: new RegExp(`^A row of others cannot be read, id 2: column "${column}": `) }
         })
-        t.equal((await ask(app, 'DELETE /events/2')).statusCode, 204)
+        t.equal((await request(app, 'DELETE /events/2')).statusCode, 204)
       }
     }
   )
@@ -428,9 +428,9 @@ for (const available of databases) {
       ]
       for (const [index, content] of contents.entries()) {
         const answers = [
-          await ask(app, 'POST /events', { content: content('a') }),
-          await ask(app, 'POST /events', { content: content('b'), fields: { 'idempotency-key': `"${index}"` } }),
-          await ask(app, 'POST /events', { content: [{ stock: 1 }, content('c')] })
+          await request(app, 'POST /events', { content: content('a') }),
+          await request(app, 'POST /events', { content: content('b'), fields: { 'idempotency-key': `"${index}"` } }),
+          await request(app, 'POST /events', { content: [{ stock: 1 }, content('c')] })
         ]
         const expected = outcomes[name][index]
         for (const [at, answer] of answers.entries()) {
@@ -444,7 +444,7 @@ for (const available of databases) {
         }
       }
       t.match(
-        (await ask(app, 'GET /events?count=true')).headers['x-total-count'],
+        (await request(app, 'GET /events?count=true')).headers['x-total-count'],
         String(outcomes[name].filter((each) => each === 201).length * 4),
         'no write is partial'
       )
@@ -483,7 +483,7 @@ for (const available of databases.filter(({ name }) => name !== 'sqlite')) {
         ),
         { logger }
       )
-      t.equal((await ask(app, 'POST /narrow', { content: { id: 1, stock: 1 } })).statusCode, 201)
+      t.equal((await request(app, 'POST /narrow', { content: { id: 1, stock: 1 } })).statusCode, 201)
       // PostgreSQL does not report the column of a value that is too long.
       const unreported = name === 'postgres' ? '' : undefined
       for (const [content, pointer] of [
@@ -496,9 +496,9 @@ for (const available of databases.filter(({ name }) => name !== 'sqlite')) {
           'cannot be stored: it is missing, too long, out of range or nested too deeply for the database'
         const errors = [{ pointer, message }]
         const answers = [
-          await ask(app, 'POST /narrow', { content: { id: 2, ...content } }),
-          await ask(app, 'PATCH /narrow/1', { content }),
-          await ask(app, 'PUT /narrow/3', { content })
+          await request(app, 'POST /narrow', { content: { id: 2, ...content } }),
+          await request(app, 'PATCH /narrow/1', { content }),
+          await request(app, 'PUT /narrow/3', { content })
         ]
         for (const answer of answers) {
           t.match(
@@ -507,20 +507,20 @@ for (const available of databases.filter(({ name }) => name !== 'sqlite')) {
             JSON.stringify(content)
           )
         }
-        const several = await ask(app, 'POST /narrow', { content: [{ id: 4 }, { id: 5, ...content }] })
+        const several = await request(app, 'POST /narrow', { content: [{ id: 4 }, { id: 5, ...content }] })
         t.match([several.statusCode, several.json()], [422, { errors: [{ pointer: `/1${pointer}` }] }])
       }
-      t.equal((await ask(app, 'POST /narrow', { content: { id: 3_000_000_000 } })).statusCode, 422)
-      t.same((await ask(app, 'GET /narrow')).json(), [{ id: 1, stock: 1 }], 'nothing was written')
+      t.equal((await request(app, 'POST /narrow', { content: { id: 3_000_000_000 } })).statusCode, 422)
+      t.same((await request(app, 'GET /narrow')).json(), [{ id: 1, stock: 1 }], 'nothing was written')
       for (const method of ['GET', 'PATCH', 'DELETE']) {
         t.equal(
-          (await ask(app, `${method} /narrow/3000000000`, method === 'PATCH' ? { content: {} } : {})).statusCode,
+          (await request(app, `${method} /narrow/3000000000`, method === 'PATCH' ? { content: {} } : {})).statusCode,
           404,
           method
         )
       }
       for (const query of ['stock.gt=3000000000', 'stock=1e300', 'id=3000000000', 'stock.lt=1.5']) {
-        const { statusCode } = await ask(app, `GET /narrow?${query}`)
+        const { statusCode } = await request(app, `GET /narrow?${query}`)
         t.ok(statusCode === 200 || statusCode === 400, `${query} ${statusCode}`)
       }
       t.same(lines, [])
@@ -596,14 +596,14 @@ test(
       define({ name: 'made', schema: Made, id: { generate: 'client' }, storage }),
       { logger }
     )
-    t.match((await ask(app, 'POST /made', { content: { id: 1, stock: 0 } })).json(), { id: 1, stock: 0, total: 0 })
-    const answers = await Promise.all([2, 3].map((id) => ask(app, 'POST /made', { content: { id, stock: 1 } })))
+    t.match((await request(app, 'POST /made', { content: { id: 1, stock: 0 } })).json(), { id: 1, stock: 0, total: 0 })
+    const answers = await Promise.all([2, 3].map((id) => request(app, 'POST /made', { content: { id, stock: 1 } })))
     for (const answer of answers) t.match([answer.statusCode, answer.json()], [201, { stock: 1 }])
     t.same(
-      (await ask(app, 'GET /made')).json().map(({ id }: { id: number }) => id),
+      (await request(app, 'GET /made')).json().map(({ id }: { id: number }) => id),
       [1]
     )
-    t.equal((await ask(app, 'PATCH /made/1', { content: { stock: 1 } })).statusCode, 200)
+    t.equal((await request(app, 'PATCH /made/1', { content: { stock: 1 } })).statusCode, 200)
     t.equal(lines.length, 1, 'one line, for the list')
   }
 )
@@ -626,11 +626,11 @@ test(
       } as never)
     )
     t.same(
-      (await ask(app, 'GET /events?more.count.gte=2')).json().map(({ id }: { id: number }) => id),
+      (await request(app, 'GET /events?more.count.gte=2')).json().map(({ id }: { id: number }) => id),
       [3]
     )
     t.same(
-      (await ask(app, 'GET /events?sort=-more.count')).json().map(({ id }: { id: number }) => id),
+      (await request(app, 'GET /events?sort=-more.count')).json().map(({ id }: { id: number }) => id),
       [3, 1]
     )
   }

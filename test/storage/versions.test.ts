@@ -147,7 +147,7 @@ for (const { name, skip, open } of databases) {
               by === 'client' ? 'INT NOT NULL PRIMARY KEY' : generated[name]
             )
             const app = await serve(database, setting, { table, generate: by })
-            const ask = async (
+            const request = async (
               method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
               url: string,
               tenant: string,
@@ -161,16 +161,16 @@ for (const { name, skip, open } of databases) {
               })
             const given = by === 'client' ? { id: 1 } : {}
 
-            const first = await ask('POST', '/notes', 'ada', { payload: { ...given, text: 'secret of ada' } })
+            const first = await request('POST', '/notes', 'ada', { payload: { ...given, text: 'secret of ada' } })
             t.equal(first.statusCode, 201)
             const at = String(first.headers.location)
-            const lists = [await ask('GET', '/notes', 'ada'), await ask('GET', '/notes', 'ada')]
+            const lists = [await request('GET', '/notes', 'ada'), await request('GET', '/notes', 'ada')]
             t.match(lists[1]!.body, /secret of ada/)
-            t.equal((await ask('DELETE', at, 'ada')).statusCode, 204)
+            t.equal((await request('DELETE', at, 'ada')).statusCode, 204)
 
-            const second = await ask('POST', '/notes', 'bob', { payload: { ...given, text: 'note of bob' } })
+            const second = await request('POST', '/notes', 'bob', { payload: { ...given, text: 'note of bob' } })
             t.equal(second.statusCode, 201)
-            const list = await ask('GET', '/notes', 'bob')
+            const list = await request('GET', '/notes', 'bob')
             t.same(
               list.json().map(({ text }: { text: string }) => text),
               ['note of bob']
@@ -179,16 +179,16 @@ for (const { name, skip, open } of databases) {
             if (second.headers.location !== at) return // the database generated another id
             t.not(second.headers.etag, first.headers.etag)
             for (const match of [String(first.headers.etag), '"1.json"', '"7.json"']) {
-              t.equal((await ask('PATCH', at, 'bob', { payload: { text: 'lost' }, match })).statusCode, 412, match)
-              t.equal((await ask('DELETE', at, 'bob', { match })).statusCode, 412, match)
+              t.equal((await request('PATCH', at, 'bob', { payload: { text: 'lost' }, match })).statusCode, 412, match)
+              t.equal((await request('DELETE', at, 'bob', { match })).statusCode, 412, match)
             }
-            t.equal((await ask('GET', at, 'bob')).json().text, 'note of bob')
-            const written = await ask('PATCH', at, 'bob', {
+            t.equal((await request('GET', at, 'bob')).json().text, 'note of bob')
+            const written = await request('PATCH', at, 'bob', {
               payload: { text: 'new' },
               match: String(second.headers.etag)
             })
             t.equal(written.statusCode, 200)
-            t.equal((await ask('DELETE', at, 'bob', { match: String(written.headers.etag) })).statusCode, 204)
+            t.equal((await request('DELETE', at, 'bob', { match: String(written.headers.etag) })).statusCode, 204)
             await app.close()
           }
         )
