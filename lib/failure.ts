@@ -75,7 +75,7 @@ export class ProblemError extends Error {
   readonly errors: ReadonlyArray<{ readonly pointer: string, readonly message: string }>
 
   constructor (problem: Problem, target?: CallTarget, options?: ErrorOptions) {
-    const errors = (problem.members?.errors ?? []) as ProblemError['errors']
+    const errors = (problem.properties?.errors ?? []) as ProblemError['errors']
     super(buildMessage(problem, errors, target), options)
     this.name = 'ProblemError'
     this.problem = problem
@@ -121,21 +121,22 @@ export function errorToProblem (thrown: unknown, replyStatus: number, hasRetryAf
   if (thrown instanceof UndecodableContent) {
     return problem('unsupported-content-coding', {
       detail: thrown.message,
-      fields: { 'accept-encoding': codings.join(', ') }
+      headers: { 'accept-encoding': codings.join(', ') }
     })
   }
   if (thrown instanceof ActionError) return actionErrorToProblem(thrown)
   // The storage of a call that a function of the app has made.
   if (isUnreachable(thrown)) return actionErrorToProblem(new ActionError(thrown))
   const error: Thrown = typeof thrown === 'object' && thrown !== null ? thrown : {}
-  const fields = getHeaders(error)
+  const headers = getHeaders(error)
   const status = getStatus(error) ?? toErrorStatus(replyStatus) ?? 500
   // The message of an internal error is not meant for clients.
   if (status >= 500) {
     const needsRetryAfter = status === 503 && !hasRetryAfter
-    return getProblemForStatus(status, { fields: needsRetryAfter ? { 'retry-after': '1', ...fields } : fields })
+    return getProblemForStatus(status, { headers: needsRetryAfter ? { 'retry-after': '1', ...headers } : headers })
   }
-  return getProblemForStatus(status, typeof error.message === 'string' ? { detail: error.message, fields } : { fields })
+  const { message } = error
+  return getProblemForStatus(status, typeof message === 'string' ? { detail: message, headers } : { headers })
 }
 
 interface Log {
@@ -198,9 +199,9 @@ function actionErrorToProblem ({ cause, unreachable, retryAfter }: ActionError):
   if (!unreachable) return problem('internal-error')
   const isDelay = typeof retryAfter === 'number' && retryAfter >= 0 && retryAfter < Infinity
   const seconds = isDelay ? Math.ceil(retryAfter) : 1
-  const fields = { 'retry-after': String(seconds) }
-  if (isOutcomeUnknown === true) return problem('storage-unavailable', { detail: outcomeUnknown, fields })
-  return problem('storage-unavailable', typeof detail === 'string' ? { detail, fields } : { fields })
+  const headers = { 'retry-after': String(seconds) }
+  if (isOutcomeUnknown === true) return problem('storage-unavailable', { detail: outcomeUnknown, headers })
+  return problem('storage-unavailable', typeof detail === 'string' ? { detail, headers } : { headers })
 }
 
 /** An error may have headers, as those of http-errors do. Headers about its own content are left out. */

@@ -64,7 +64,7 @@ export function checkScope (item: object, { filter }: Scope): Problem | undefine
   })
   return problem('validation-failed', {
     detail: 'The caller could not see the item after this write.',
-    members: { errors }
+    properties: { errors }
   })
 }
 

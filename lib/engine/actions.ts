@@ -132,7 +132,7 @@ async function createMany (collection: Collection, operation: Operation, content
   }
   if (failures.length > 0) {
     const errors = failures.slice(0, maxFailures)
-    return problem('validation-failed', { detail: 'No item was created.', members: { errors } })
+    return problem('validation-failed', { detail: 'No item was created.', properties: { errors } })
   }
   return createItems(collection, operation, items, {
     toOutcome: (entries) => ({ kind: 'many', entries: entries as ReadonlyArray<Entry<object>> }),
@@ -176,18 +176,18 @@ function toManyProblem (refusal: ChangeRefusal): Problem {
   if (index !== undefined) {
     return new Problem(status, name, {
       detail: `Item ${index}: ${detail} No item was created.`,
-      members: { errors: getFailures(refused, index) }
+      properties: { errors: getFailures(refused, index) }
     })
   }
   const details = { detail: `${detail} No item was created.` }
   if (refusal.refused !== 'not-unique') return new Problem(status, name, details)
   const errors = [{ pointer: '', message: `${refusal.properties.join(' and ')} must be unique` }]
-  return new Problem(status, name, { ...details, members: { errors } })
+  return new Problem(status, name, { ...details, properties: { errors } })
 }
 
 /** The failures of one item, with its index in their pointers. */
-function getFailures ({ members }: Problem, index: number): Failure[] {
-  const failures = (members?.errors ?? []) as Failure[]
+function getFailures ({ properties }: Problem, index: number): Failure[] {
+  const failures = (properties?.errors ?? []) as Failure[]
   return failures.map((failure) => ({ ...failure, pointer: toPointer([String(index)]) + failure.pointer }))
 }
 

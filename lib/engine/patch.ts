@@ -26,7 +26,7 @@ const applyOperations: Patch = (type, item, patch) => {
   } catch (thrown) {
     if (!(thrown instanceof PatchRefusal)) throw thrown
     const { kind, detail, index, pointer } = thrown
-    return problem(refusalProblems[kind], { detail, members: { operation: index, pointer } })
+    return problem(refusalProblems[kind], { detail, properties: { operation: index, pointer } })
   }
 }
 
@@ -44,7 +44,7 @@ function checkPatched (changes: unknown, type: ItemType): Problem | undefined {
   if (paths.length === 0) return undefined
   return problem('validation-failed', {
     detail: 'The patch changes a property that cannot be changed.',
-    members: { errors: listFailures(paths, 'cannot be changed once it is set') }
+    properties: { errors: listFailures(paths, 'cannot be changed once it is set') }
   })
 }
 

@@ -50,7 +50,7 @@ async function acceptArray (read: ReturnType<ReadContent>, maximum: number): Ret
   if (length >= 1 && length <= maximum) return { ...content, isMany: true }
   return problem('validation-failed', {
     detail: `The array must have from 1 to ${maximum} items.`,
-    members: { errors: [{ pointer: '', message: `must have from 1 to ${maximum} items` }] }
+    properties: { errors: [{ pointer: '', message: `must have from 1 to ${maximum} items` }] }
   })
 }
 

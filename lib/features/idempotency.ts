@@ -307,7 +307,7 @@ function limitToCaller (response: Response, isVisible: boolean, { preferences }:
 function keyInUse (): Problem {
   return problem('idempotency-key-in-use', {
     detail: 'The first request with this Idempotency-Key is still running. Repeat the request later.',
-    fields: { 'retry-after': '1' }
+    headers: { 'retry-after': '1' }
   })
 }
 

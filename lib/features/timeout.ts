@@ -64,7 +64,7 @@ export class TimeoutError extends Error {
     const effect = hasBegun ? begun : 'Nothing was changed.'
     super(`The request took longer than ${milliseconds} ms. ${effect}`, { cause })
     this.name = 'TimeoutError'
-    this.problem = problem('timeout', { detail: this.message, fields: { 'retry-after': '1' } })
+    this.problem = problem('timeout', { detail: this.message, headers: { 'retry-after': '1' } })
   }
 }
 

@@ -202,9 +202,9 @@ export interface ProblemDetails {
   /** A sentence about this occurrence. Each problem has a default. */
   readonly detail?: string
   /** Further headers of the response, in lower case. */
-  readonly fields?: Readonly<Record<string, string>>
-  /** Further members of the content. */
-  readonly members?: Readonly<Record<string, unknown>>
+  readonly headers?: Readonly<Record<string, string>>
+  /** Further properties of the content. */
+  readonly properties?: Readonly<Record<string, unknown>>
 }
 
 /** Thrown, but not an Error: it becomes a response and needs no stack. */
@@ -212,15 +212,15 @@ export class Problem {
   readonly status: number
   readonly name: ProblemName | undefined
   readonly detail: string | undefined
-  readonly fields: Readonly<Record<string, string>> | undefined
-  readonly members: Readonly<Record<string, unknown>> | undefined
+  readonly headers: Readonly<Record<string, string>> | undefined
+  readonly properties: Readonly<Record<string, unknown>> | undefined
 
   constructor (status: number, name: ProblemName | undefined, details: ProblemDetails) {
     this.status = status
     this.name = name
     this.detail = details.detail
-    this.fields = details.fields
-    this.members = details.members
+    this.headers = details.headers
+    this.properties = details.properties
   }
 }
 
@@ -271,7 +271,7 @@ export function getStatusPhrase (status: number): string {
  * (RFC 9457, section 4.2.1). `code` is the name of the problem in both cases.
  */
 export function formatProblem (problem: Problem, base: string | undefined, instance: string | undefined): string {
-  const { name, status, members } = problem
+  const { name, status, properties } = problem
   const hasType = name !== undefined && base !== undefined
   return JSON.stringify({
     type: hasType ? base + name : 'about:blank',
@@ -280,6 +280,6 @@ export function formatProblem (problem: Problem, base: string | undefined, insta
     detail: getDetail(problem),
     instance,
     code: name,
-    ...members
+    ...properties
   })
 }

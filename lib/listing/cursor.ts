@@ -168,7 +168,7 @@ function toExpiredCursorProblem (): Problem {
   return problem('invalid-query', {
     detail: 'cursor has expired: the item where the page ended was changed or removed. ' +
       'Leave it out to begin again.',
-    members: { parameter: 'cursor' }
+    properties: { parameter: 'cursor' }
   })
 }
 
@@ -176,6 +176,6 @@ function toUnknownCursorProblem (): Problem {
   return problem('invalid-query', {
     detail: 'cursor does not belong to this list. ' +
       'Follow the links of the list, or leave it out to begin again.',
-    members: { parameter: 'cursor' }
+    properties: { parameter: 'cursor' }
   })
 }

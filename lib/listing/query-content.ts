@@ -26,7 +26,7 @@ export function parseQueryContent (lists: Lists, content: unknown): ListQuery | 
   if (parser.failures.length === 0) return listQuery
   return problem('validation-failed', {
     detail: 'The query is invalid.',
-    members: { errors: parser.failures }
+    properties: { errors: parser.failures }
   })
 }
 

@@ -111,6 +111,6 @@ function toUnknownParameterProblem (
   const suggestion = allowed === undefined ? ` ${suggestKeys(name, filterable)}` : ''
   return problem('invalid-query', {
     detail: `The query parameter ${JSON.stringify(name)} is unknown. Available: ${known.join(', ')}.${suggestion}`,
-    members: { parameter: name }
+    properties: { parameter: name }
   })
 }

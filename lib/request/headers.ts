@@ -17,7 +17,7 @@ import { normalizePath } from './request.ts'
 export function refuseMethod (allow: string): onRequestHookHandler {
   return function (request, _reply, done) {
     const detail = `${request.method} is not supported here. Supported: ${allow}.`
-    done(toError(problem('method-not-allowed', { detail, fields: { allow } })))
+    done(toError(problem('method-not-allowed', { detail, headers: { allow } })))
   }
 }
 
@@ -111,14 +111,14 @@ function checkContentType (headers: IncomingHttpHeaders, { types, field }: Accep
   if (type === undefined && field === 'accept-query') {
     return problem('malformed-content', {
       detail: `A query needs content and a Content-Type. Supported: ${supported}.`,
-      fields: { [field]: supported }
+      headers: { [field]: supported }
     })
   }
   const isEmpty = transferEncoding === undefined && (length === undefined || length === '0')
   if (type === undefined && isEmpty) return undefined
   return problem('unsupported-media-type', {
     detail: `Supported media types: ${supported}${type === undefined ? '. The request has no Content-Type' : ''}.`,
-    fields: { [field]: supported }
+    headers: { [field]: supported }
   })
 }
 
@@ -131,7 +131,7 @@ function checkContentEncoding ({ 'content-encoding': field }: IncomingHttpHeader
   const supported = codings.join(', ')
   return problem('unsupported-content-coding', {
     detail: `Supported content codings: ${supported}.`,
-    fields: { 'accept-encoding': supported }
+    headers: { 'accept-encoding': supported }
   })
 }
 
@@ -153,6 +153,6 @@ export function negotiateFormat ({ formats, mediaTypes }: Collection, accept: st
 export function notAcceptable ({ mediaTypes }: Collection): Problem {
   return problem('not-acceptable', {
     detail: `Available media types: ${mediaTypes.join(', ')}.`,
-    members: { available: mediaTypes }
+    properties: { available: mediaTypes }
   })
 }

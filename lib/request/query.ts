@@ -29,11 +29,11 @@ export function checkQuery ({ search, query }: QueryTarget): Problem | undefined
   if (name === undefined) return undefined
   return problem('invalid-query', {
     detail: `The query parameter ${JSON.stringify(name)} is unknown. This request takes no query parameters.`,
-    members: { parameter: name }
+    properties: { parameter: name }
   })
 }
 
 /** The problem of a parameter with an invalid value. `about` names the part of the parameter that is invalid. */
 export function badParameter (name: string, wanted: string, about: string = name): Problem {
-  return problem('invalid-query', { detail: `${about} must be ${wanted}.`, members: { parameter: name } })
+  return problem('invalid-query', { detail: `${about} must be ${wanted}.`, properties: { parameter: name } })
 }

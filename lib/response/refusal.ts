@@ -14,7 +14,9 @@ const toProblem: { readonly [Reason in Refusal['refused']]: ToProblem<Reason> } 
     detail: properties.length === 0
       ? 'Another item has one of these values already, and it must be unique.'
       : `Another item has this ${properties.join(' and ')} already.`,
-    members: { errors: properties.map((property) => ({ pointer: toPointer([property]), message: 'must be unique' })) }
+    properties: {
+      errors: properties.map((property) => ({ pointer: toPointer([property]), message: 'must be unique' }))
+    }
   }),
   conflict: () => problem('conflict', {
     detail: 'Other data refers to this item, or it refers to data that does not exist, ' +
@@ -27,7 +29,7 @@ const toProblem: { readonly [Reason in Refusal['refused']]: ToProblem<Reason> } 
       detail: properties.length === 0
         ? 'The database cannot store one of the values.'
         : `The database cannot store the value of ${properties.join(' and ')}.`,
-      members: { errors: paths.map((path) => ({ pointer: toPointer(path), message })) }
+      properties: { errors: paths.map((path) => ({ pointer: toPointer(path), message })) }
     })
   }
 }

@@ -71,15 +71,16 @@ const noStoreForCallers: Caching = { policy: { ...noStore.policy, dependsOnCalle
 /** Adds the properties of features to the problem. */
 function completeProblem ({ attached: { hooks: { onProblem } } }: Collection, problem: Problem): Problem {
   if (onProblem.length === 0) return problem
-  const members: Record<string, unknown> = Object.assign({}, problem.members, ...onProblem.map((hook) => hook(problem)))
-  return { ...problem, members }
+  const added = onProblem.map((hook) => hook(problem))
+  const properties: Record<string, unknown> = Object.assign({}, problem.properties, ...added)
+  return { ...problem, properties }
 }
 
 /** Sets the status and the headers of a problem, and returns the content, which Fastify sends. */
 export function prepareProblem (collection: Collection, problem: Problem, reply: FastifyReply): Formatted | undefined {
   const { url, headers } = reply.request
   const instance = url.split('?', 1)[0]!
-  const fields: Record<string, string> = { 'content-type': 'application/problem+json', ...problem.fields }
+  const fields: Record<string, string> = { 'content-type': 'application/problem+json', ...problem.headers }
   // A plugin of the app may have set its own challenge.
   if (problem.status === 401 && !reply.hasHeader('www-authenticate')) {
     fields['www-authenticate'] ??= buildChallenge(headers.authorization, collection.challenge)

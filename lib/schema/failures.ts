@@ -192,6 +192,6 @@ export function validationProblem (failures: readonly Failure[]): Problem {
   const count = errors.length
   return problem('validation-failed', {
     detail: count === 1 ? 'One property is invalid.' : `${count} properties are invalid.`,
-    members: { errors }
+    properties: { errors }
   })
 }

@@ -290,7 +290,7 @@ export class ItemType {
       : find(content).map((name) => [name])
     if (paths.length === 0) return undefined
     const errors = listFailures(paths, 'is not a known property')
-    return problem('validation-failed', { detail: 'The content has unknown properties.', members: { errors } })
+    return problem('validation-failed', { detail: 'The content has unknown properties.', properties: { errors } })
   }
 
   /** Returns the result of a patch with the hidden properties of the stored item, whatever the patch did to it. */

@@ -42,7 +42,7 @@ export function createDocumentPath (document: Document, problems: string | undef
     handle (request, reply) {
       const type = negotiate(request.headers.accept, mediaTypes)
       if (type === undefined) {
-        return sendProblem(problem('not-acceptable', { members: { available: mediaTypes } }), problems, reply)
+        return sendProblem(problem('not-acceptable', { properties: { available: mediaTypes } }), problems, reply)
       }
       rendered ??= renderDocument(document)
       const { content, hash, links } = rendered

@@ -38,8 +38,8 @@ export function createReadinessProbe (path: string, { settings, collections, log
       const names = failures.map(({ name }) => name)
       const unavailable = problem('service-unavailable', {
         detail: `The storages of these collections do not respond: ${names.join(', ')}.`,
-        fields: { 'retry-after': '1' },
-        members: { collections: names }
+        headers: { 'retry-after': '1' },
+        properties: { collections: names }
       })
       return sendProblem(unavailable, settings.problems, reply)
     }

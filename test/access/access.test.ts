@@ -287,7 +287,7 @@ test('401 sends the configured challenge and reports a rejected token (RFC 6750,
     await getChallenge({
       access: {
         authenticate: () => {
-          throw problem('unauthenticated', { fields: { 'www-authenticate': 'Mine' } })
+          throw problem('unauthenticated', { headers: { 'www-authenticate': 'Mine' } })
         }
       }
     }),

@@ -38,7 +38,7 @@ function notes (name: string, options: Partial<Options<typeof Note>>): Definitio
 const addCaller: onRequestHookHandler = async function (request, reply) {
   const { authorization, cookie } = request.headers
   const caller = /^(?:Bearer |session=)(ada|bob)$/.exec(authorization ?? cookie ?? '')?.[1]
-  if (caller === undefined) throw problem('unauthenticated', { fields: { 'www-authenticate': 'Bearer' } })
+  if (caller === undefined) throw problem('unauthenticated', { headers: { 'www-authenticate': 'Bearer' } })
   reply.header('x-caller', caller)
 }
 

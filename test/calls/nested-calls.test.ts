@@ -136,7 +136,7 @@ test('an app can map the refusal of a call to a problem of its own', async (t) =
       } catch (error) {
         if (!(error instanceof ProblemError && error.code === 'not-found')) throw error
         const errors = [{ pointer: '/product', message: 'does not exist' }]
-        throw problem('validation-failed', { detail: 'There is no such product.', members: { errors } })
+        throw problem('validation-failed', { detail: 'There is no such product.', properties: { errors } })
       }
     }
   }))

@@ -784,7 +784,7 @@ test('an error thrown by beforeValidation rejects the write with its own status'
     [
       'a problem',
       () => {
-        throw problem('conflict', { detail: 'Closed.', members: { since: 1 } })
+        throw problem('conflict', { detail: 'Closed.', properties: { since: 1 } })
       },
       409,
       { code: 'conflict', detail: 'Closed.', since: 1 }

@@ -929,13 +929,13 @@ test('a problem has the properties that the client reads, beside those of RFC 94
     [Object.assign(new Error('hidden'), { statusCode: 502 }), { message: 'Bad Gateway' }, {}],
     [
       problem('validation-failed', {
-        members: { errors: [{ pointer: '/a/b~1c/0', message: 'is wrong' }, { pointer: 'x', message: 'is bad' }, null] }
+        properties: { errors: [{ pointer: '/a/b~1c/0', message: 'is wrong' }, { pointer: 'x', message: 'is bad' }, null] }
       }),
       { errors: [{ pointer: '/a/b~1c/0', message: 'is wrong' }, { pointer: 'x', message: 'is bad' }, null] },
       { errors: { 'a.b/c.0': 'is wrong', 'root.serverError': 'undefined' } }
     ],
     [
-      problem('validation-failed', { detail: 'No.', members: { errors: { own: 'words' } } }),
+      problem('validation-failed', { detail: 'No.', properties: { errors: { own: 'words' } } }),
       { message: 'No.', errors: { own: 'words' } },
       { errors: { own: 'words' } }
     ]

@@ -86,7 +86,7 @@ function both ({ storage = memory(), log = [], select }: BothOptions = {}) {
       if (first === undefined || last === undefined || rest.length > 0) {
         throw problem('validation-failed', {
           detail: 'A name is a first and a last one.',
-          members: { errors: [{ pointer: '/name', message: 'must have two words' }] }
+          properties: { errors: [{ pointer: '/name', message: 'must have two words' }] }
         })
       }
       const role: 'admin' | 'reader' = admin ? 'admin' : 'reader'

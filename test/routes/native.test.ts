@@ -326,7 +326,7 @@ test('an error of a hook, of the app or of the definition is a problem with its 
     ],
     [
       'a problem that cannot be written',
-      problem('forbidden', { detail: 'secret', members: { n: 5n } }),
+      problem('forbidden', { detail: 'secret', properties: { n: 5n } }),
       500,
       { code: 'internal-error' }
     ],
@@ -337,7 +337,7 @@ test('an error of a hook, of the app or of the definition is a problem with its 
     ['an object with a status', { statusCode: 418, message: 7 }, 418, { title: "I'm a Teapot", detail: plain }],
     [
       'a problem of ours',
-      problem('forbidden', { detail: 'Not you', members: { who: 'you' } }),
+      problem('forbidden', { detail: 'Not you', properties: { who: 'you' } }),
       403,
       { detail: 'Not you', who: 'you' }
     ],

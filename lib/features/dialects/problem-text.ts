@@ -22,8 +22,8 @@ export function buildMessage (problem: Problem): string {
 const formField = 'root.serverError'
 
 /** Returns the validation errors by field name, with dots for nested fields; undefined if the problem has none. */
-export function groupErrorsByField ({ members }: Problem): Record<string, string> | undefined {
-  const errors = members?.errors
+export function groupErrorsByField ({ properties }: Problem): Record<string, string> | undefined {
+  const errors = properties?.errors
   if (!Array.isArray(errors)) return undefined
   const fields = errors.map((error: unknown) => {
     const { pointer, message } = isObject(error) ? error : {}
