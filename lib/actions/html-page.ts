@@ -36,7 +36,7 @@ export function withPage (collection: Collection, { action, at, safe }: PagedAct
     if (response instanceof Problem) return response
     const { etag, 'last-modified': modified, ...fields } = response.fields
     const content = captured.getContent()
-    if (content === undefined) return { ...response, headers: etag === undefined ? fields : { ...fields, etag } }
+    if (content === undefined) return { ...response, fields: etag === undefined ? fields : { ...fields, etag } }
 
     let text: string
     try {
@@ -52,7 +52,7 @@ export function withPage (collection: Collection, { action, at, safe }: PagedAct
     const isKnown = safe && isNotModified(request, { tag, modified: undefined })
     if (isKnown instanceof Problem) return isKnown
     if (isKnown) return { ...notModified(omitContentType(headers), response.applied), ...personal }
-    return { ...response, ...personal, headers, content: text }
+    return { ...response, ...personal, fields: headers, content: text }
   }
 }
 

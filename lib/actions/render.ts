@@ -38,7 +38,7 @@ export async function renderRead (
     ? await renderPage(collection, request, outcome)
     : await renderEntry(collection, request, outcome)
   if (outcome.isPrivate !== true || result instanceof Problem) return result
-  return { ...result, headers: { ...result.fields, 'cache-control': 'no-store' } }
+  return { ...result, fields: { ...result.fields, 'cache-control': 'no-store' } }
 }
 
 async function renderEntry (collection: Collection, request: Request, outcome: EntryOutcome): Promise<Result> {
@@ -76,7 +76,7 @@ async function renderPage (collection: Collection, request: Request, outcome: Pa
   const result = await buildPage(collection, { ...request, search }, outcome)
   if (result instanceof Problem) return result
   const location = search === '' ? request.path : `${request.path}?${search}`
-  return { ...result, headers: { ...result.fields, 'content-location': location } }
+  return { ...result, fields: { ...result.fields, 'content-location': location } }
 }
 
 /** Renders what any other operation leads to. */

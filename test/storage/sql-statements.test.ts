@@ -494,10 +494,13 @@ test('a driver error becomes a refusal or an unreachable error, is retried, or i
     t.equal(await outcome('mysql', error), error)
     t.equal(await outcome('postgres', error), error)
   }
+  const missing = { unreachable: true, message: /lacks a table/ }
+  t.match(await outcome('mysql', toError({ errno: 1146 })), missing)
+  t.match(await outcome('postgres', toError({ code: '42P01' })), missing)
   const mismatch = { unreachable: true, message: /does not match/ }
-  t.match(await outcome('mysql', toError({ errno: 1146 })), mismatch)
+  t.match(await outcome('mysql', toError({ errno: 1054 })), mismatch)
   t.match(await outcome('mysql', toError({ errno: 1048 }, "Column 'other' cannot be null")), mismatch)
-  t.match(await outcome('postgres', toError({ code: '42P01' })), mismatch)
+  t.match(await outcome('postgres', toError({ code: '42703' })), mismatch)
   t.match(await outcome('postgres', toError({ code: '23502', column: 'other' })), mismatch)
   const unstorable = (...properties: string[]) => ({ refused: 'unstorable', properties })
   t.same(await outcome('mysql', toError({ errno: 1048 }, "Column 'email' cannot be null")), unstorable('email'))
@@ -842,7 +845,7 @@ test('a claim that conflicts with another claim is retried', async (t) => {
     t.equal(verbs(sent), statements, way)
   }
   const { mysql } = recordStatements([toError({ errno: 1146 })])
-  await t.rejects(async () => mysql()(users).receipts?.claim(claim, 100, context), { message: /does not match/ })
+  await t.rejects(async () => mysql()(users).receipts?.claim(claim, 100, context), { message: /lacks a table/ })
   const { sent, postgres } = recordStatements()
   t.equal(await postgres()(users).receipts?.keep(claim, context), false)
   t.same(

@@ -9,6 +9,7 @@ import { idempotency } from '../../lib/features/idempotency.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { timeout } from '../../lib/features/timeout.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import type { SqlAdapter } from '../../lib/storage/sql.ts'
 import { within } from '../../lib/features/within.ts'
 import { build, logged, modified, notes, request } from '../app.ts'
 import { databases, type Available, type Database } from './databases.ts'
@@ -426,6 +427,40 @@ for (const { name, skip, open } of databases) {
       await database.run(name === 'mysql' ? 'DROP INDEX x ON users' : 'DROP INDEX x')
       t.equal(await ready(), 200, 'a valid table is not checked again')
     })
+  })
+}
+
+for (const { name, skip, open } of databases) {
+  test(`${name}: without a logger, a missing table is a warning of the process that says what to run`, { skip }, async (t) => {
+    const database = await open()
+    t.teardown(() => database.end())
+    const warnings: Array<Error & { code?: string }> = []
+    const onWarning = (warning: Error): unknown => warnings.push(warning)
+    process.on('warning', onWarning)
+    t.teardown(() => process.off('warning', onWarning))
+    const start = async (adapter: SqlAdapter, withReceipts = false): Promise<string[]> => {
+      warnings.length = 0
+      const users = define({ ...described, storage: adapter })
+      const app = Fastify()
+      t.teardown(() => app.close())
+      await app.register(collection, withReceipts ? users.with(idempotency()) : users)
+      await app.register(service, { health: { fresh: 1, deadline: 20_000 }, audit: false })
+      // Each repeats the check.
+      for (let count = 0; count < 3; count++) await app.inject('/readyz')
+      t.same(warnings.map(({ code }) => code), ['FST_COLLECTION_NO_TABLE'], 'it is printed once')
+      return warnings.map(({ message }) => message)
+    }
+    const storage = database.adapter()
+    t.match(await start(storage), [
+      /^The table .users. does not exist\. Create it with await storage\.createTable\(definition\), or run the SQL that/
+    ])
+    t.match(await start(database.adapter({ version: { derived: true } })), [
+      /^The table .users. does not exist\. Run the migration that creates it, or correct the storage option "table"\.$/
+    ])
+    await storage.createTable(described)
+    t.match(await start(storage, true), [
+      /^The table .users_receipts. does not exist\. The feature idempotency needs it\. Create it with await/
+    ])
   })
 }
 

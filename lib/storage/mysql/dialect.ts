@@ -236,7 +236,7 @@ const errorKinds: Readonly<Record<string, ErrorKind>> = {
   1040: 'exhausted', // too many connections
   1041: 'unreachable', // out of memory
   1054: 'mismatch', // a column
-  1146: 'mismatch',
+  1146: 'missing-table',
   1047: 'unreachable', // a node that has not joined its cluster
   1053: 'unreachable', // shutting down
   1114: 'full', // table

@@ -215,7 +215,7 @@ const errorKinds: Readonly<Record<string, ErrorKind>> = {
   '40P01': 'retry', // deadlock
   26000: 'retry', // a prepared statement is missing, behind a pooler that changes the connection
   '42P05': 'retry', // or it exists already
-  '42P01': 'mismatch',
+  '42P01': 'missing-table',
   42703: 'mismatch', // a column
   '08': 'unreachable', // connection exceptions
   53: 'unreachable', // out of memory

@@ -32,9 +32,9 @@ async function findDifferences (
   session: Session,
   { signal, use = defaultUse }: CheckContext
 ): Promise<readonly Finding[]> {
-  const { dialect, path, table, receipts } = layout
+  const { dialect, path, receipts } = layout
   const catalog = await readCatalog(dialect, path, session, { signal })
-  if (catalog === undefined) throw new Error(`The table ${table} does not exist.`)
+  if (catalog === undefined) throw reportMissingTable(layout, describeMissingTable(layout))
   const differences = compareTable(layout, catalog, use)
   const findings = differences.map((difference): Finding => {
     const sentence = toSentence(difference)
@@ -42,9 +42,29 @@ async function findDifferences (
   })
   const hasMistake = findings.some((finding) => typeof finding === 'string')
   if (use.receipts && !hasMistake && await readCatalog(dialect, receipts.path, session, { signal }) === undefined) {
-    throw new Error(`The table ${receipts.table} does not exist. The feature idempotency needs it.`)
+    throw reportMissingTable(
+      layout,
+      `The table ${receipts.table} does not exist. The feature idempotency needs it. ${howToCreate}`
+    )
   }
   return findings
+}
+
+const howToCreate = 'Create it with await storage.createTable(definition), ' +
+  'or run the SQL that npx fastify-collections schema prints for the module of the definition.'
+
+function describeMissingTable ({ table, managed }: Layout): string {
+  const howToFix = managed ? howToCreate : 'Run the migration that creates it, or correct the storage option "table".'
+  return `The table ${table} does not exist. ${howToFix}`
+}
+
+const reported = new WeakSet<Layout>()
+
+/** Returns the error. It is also a warning of the process, once, because an app without a logger starts silently. */
+function reportMissingTable (layout: Layout, message: string): Error {
+  if (!reported.has(layout)) process.emitWarning(message, { code: 'FST_COLLECTION_NO_TABLE' })
+  reported.add(layout)
+  return new Error(message)
 }
 
 function toSentence ({ what, statements, otherwise }: Difference): string {

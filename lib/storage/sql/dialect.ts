@@ -46,7 +46,9 @@ export type FailureKind =
   | 'io-error'
   /** The pool has no free connection, or the server accepts no further one. */
   | 'exhausted'
-  /** A table or a column does not exist or differs from the definition, as before a migration. */
+  /** A table does not exist, as before it was created. */
+  | 'missing-table'
+  /** A column does not exist or differs from the definition, as before a migration. */
   | 'mismatch'
 
 /** Whether an error is retried at once, reported as a temporary failure, or thrown as it is. */

@@ -47,8 +47,12 @@ const descriptions: Readonly<Record<FailureKind, { readonly message: string, rea
     message: 'has no free connection: those of the pool are in use, or the server accepts no more',
     detail: `All connections to the database of the server are in use. ${retryHint}`
   },
+  'missing-table': {
+    message: 'lacks a table of the definition. Create it with createTable(), or run the missing migration',
+    detail: `A table does not exist in the database of the server, as before it is created. ${retryHint}`
+  },
   mismatch: {
-    message: 'lacks a table of the definition, or the table does not match it. Run the missing migration',
+    message: 'has a table that does not match its definition. Run the missing migration',
     detail: `A table of the database does not match the server, as before a migration. ${retryHint}`
   }
 }

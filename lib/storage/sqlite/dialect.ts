@@ -108,7 +108,9 @@ export const dialect: Dialect = {
 
   classifyError (error) {
     const code = getPrimaryCode(error)
-    if (code === 1 && missingTable.test(readErrorText(error, 'message'))) return 'mismatch'
+    const message = code === 1 ? readErrorText(error, 'message') : ''
+    if (message.startsWith('no such table: ')) return 'missing-table'
+    if (missingColumn.test(message)) return 'mismatch'
     return errorKinds[code ?? 0] ?? 'other'
   },
   isDataException: (error) => parseUnstorable(error) !== undefined,
@@ -246,7 +248,7 @@ const errorKinds: Readonly<Record<number, ErrorKind>> = {
   13: 'full'
 }
 
-const missingTable = /^(?:no such (?:table|column): |table .* has no column named )/
+const missingColumn = /^(?:no such column: |table .* has no column named )/
 
 function getPrimaryCode (error: unknown): number | undefined {
   // node:sqlite has errcode, better-sqlite3 has code.
