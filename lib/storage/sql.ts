@@ -1,8 +1,10 @@
 import type { Shape, Storage, Supports, TransactionHandle } from './contract.ts'
 import { buildSchemaSql, checkTable } from './sql/check-table.ts'
+import { readCatalog } from './sql/catalog.ts'
 import { buildCreateTable } from './sql/create-table.ts'
 import type { Dialect } from './sql/dialect.ts'
 import { createLayout, type Layout } from './sql/layout.ts'
+import { buildNewTable, findListIndexes } from './sql/list-indexes.ts'
 import type { SqlOptions } from './sql/options.ts'
 import { Reader } from './sql/reader.ts'
 import { buildReceiptTable, ReceiptStatements, SqlReceipts } from './sql/receipts.ts'
@@ -48,23 +50,43 @@ const supports: Supports = Object.freeze({
 
 /** Creates the storage function of a SQL database. */
 export function createSqlAdapter ({ dialect, session, key }: Database, options: SqlOptions): SqlAdapter {
-  const buildTables = (collection: TableDefinition) => {
-    const layout = createLayout(dialect, toShape(collection), options)
+  const toLayout = (collection: TableDefinition) => {
+    const { baseStorage } = Object(collection) as Partial<TableDefinition>
+    const opened = baseStorage && openedShapes.get(baseStorage)
+    return createLayout(dialect, toShape(collection, opened), options)
+  }
+  const buildTables = (layout: Layout, collection: TableDefinition, buildTable: (layout: Layout) => string[]) => {
     const receipts = needsReceipts(collection) ? buildReceiptTable(layout) : []
-    return layout.managed || receipts.length === 0 ? [...buildCreateTable(layout), ...receipts] : receipts
+    return layout.managed || receipts.length === 0 ? [...buildTable(layout), ...receipts] : receipts
   }
   const adapter = <Item extends object>(shape: Shape): Storage<Item> => {
     const layout = createLayout(dialect, shape, options)
     const reader = new Reader<Item>(layout)
     const writer = new Writer(layout, reader)
-    return createStorage(session, { key, layout, reader, writer, receipts: new ReceiptStatements(layout) })
+    const storage = createStorage(session, { key, layout, reader, writer, receipts: new ReceiptStatements(layout) })
+    openedShapes.set(storage, shape)
+    return storage
   }
   return Object.assign(adapter, {
     async createTable (collection: TableDefinition) {
-      for (const text of buildTables(collection)) await session.execute(text)
+      const layout = toLayout(collection)
+      // An index of a large table takes long to build and blocks writes, so an existing table gets none.
+      const exists = findListIndexes(layout).length > 0 && await hasTable(layout, session)
+      const statements = buildTables(layout, collection, exists ? buildCreateTable : buildNewTable)
+      for (const text of statements) await session.execute(text)
     },
-    createTableSql: (collection: TableDefinition) => buildTables(collection).map((text) => `${text};\n`).join('')
+    createTableSql: (collection: TableDefinition) => {
+      return buildTables(toLayout(collection), collection, buildNewTable).map((text) => `${text};\n`).join('')
+    }
   })
+}
+
+/** What each storage was opened with. */
+const openedShapes = new WeakMap<object, Shape>()
+
+async function hasTable ({ dialect, path }: Layout, session: Session): Promise<boolean> {
+  const { signal } = new AbortController()
+  return await readCatalog(dialect, path, session, { signal }) !== undefined
 }
 
 interface Statements<Item extends object> {

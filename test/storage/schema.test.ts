@@ -9,8 +9,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { test, type Test } from 'tap'
 import collection, { define, schemaSql } from '../../lib/index.ts'
-import type { Definition } from '../../lib/index.ts'
+import type { Definition, Shape } from '../../lib/index.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
+import { timeout } from '../../lib/features/timeout.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { logged, request } from '../app.ts'
 import { databases, type Available, type Database } from './databases.ts'
@@ -208,7 +209,7 @@ for (const { name, skip, open } of databases) {
       storage: database.adapter()
     })
     const sql = await schemaSql(people)
-    const indexed = [...sql.matchAll(/^CREATE INDEX .people_(\w+)_index./gm)].map(([, property]) => property)
+    const indexed = [...sql.matchAll(/^(?:CREATE INDEX IF NOT EXISTS| {2}INDEX) .people_(\w+)_index./gm)].map(([, property]) => property)
     const long = name === 'postgres' ? [] : ['text']
     t.same(indexed, ['number', 'role', 'state', 'nick', ...long], 'unique properties have an index')
     await runSql(database, sql)
@@ -238,8 +239,10 @@ for (const { name, skip, open } of databases) {
     const storage = database.adapter()
     const lists = { order: ['-rank'], filter: ['title', 'done'] } as const
     const tasks = define({ ...options, schema: Task, list: lists, storage })
+    await storage.createTable({ ...options, schema: Task })
     await storage.createTable(tasks)
     const { app, warnings } = await start(t, tasks)
+    // createTable() does not change a table that exists.
     t.match(warnings, [
       /^Collection tasks: lists are ordered by rank, but no index of the table .tasks. begins with that/,
       /^Collection tasks: lists are filtered by title, but no index .* Run CREATE INDEX .tasks_title_index. ON .tasks. \(/
@@ -250,6 +253,31 @@ for (const { name, skip, open } of databases) {
     t.same((await start(t, tasks)).warnings, [])
     const unindexable = define({ ...options, schema: Task, list: { order: ['rank', '-title'] }, storage })
     t.same((await start(t, unindexable)).warnings, [], 'nor for mixed directions')
+  })
+
+  test(`${name}: createTable creates the indexes for lists together with the table`, { skip }, async (t) => {
+    const database = await open()
+    t.teardown(() => database.end())
+    const list = { order: ['-rank'], filter: ['title', 'done'] } as const
+    for (const way of ['definition', 'features', 'options', 'shape', 'createTableSql']) {
+      const storage = database.adapter({ table: `tasks_${way}` })
+      const given = { ...options, schema: Task, list }
+      let shape: Shape | undefined
+      const tasks = define({
+        ...given,
+        storage: (opened) => {
+          shape = opened
+          return storage(opened)
+        }
+      }).with(timeout(30_000))
+      if (way === 'createTableSql') await runSql(database, storage.createTableSql(tasks))
+      else if (way === 'features') await storage.createTable(tasks)
+      else if (way === 'definition') await storage.createTable(define({ ...given, storage }))
+      else await storage.createTable(way === 'options' ? given : shape!)
+      t.same((await start(t, tasks)).warnings, [], way)
+      t.equal(await schemaSql(tasks), '-- tasks: the table matches the definition.\n', way)
+      await t.resolves(storage.createTable(tasks), 'it can be called again')
+    }
   })
 
   test(`${name}: the indexes that are suggested for long texts can be created`, { skip }, async (t) => {

@@ -2,8 +2,18 @@ import type { Column } from './column.ts'
 import { getColumn, type Layout } from './layout.ts'
 import { getUniqueName } from './refusal.ts'
 
-/** Builds the statements that create the table of a collection, in their order. */
-export function buildCreateTable (layout: Layout): string[] {
+/** An index that a table is created with. */
+export interface NewIndex {
+  readonly name: string
+  /** The parts of its key, such as quoted columns. */
+  readonly key: readonly string[]
+}
+
+/**
+ * Builds the statements that create the table of a collection with its constraints and the indexes of the options, in
+ * their order. `listIndexes` are further indexes.
+ */
+export function buildCreateTable (layout: Layout, listIndexes: readonly NewIndex[] = []): string[] {
   const { dialect, table, shape, columns, version, nulls, indexes, managed } = layout
   if (!managed || version.name === undefined) {
     throw new TypeError(
@@ -19,9 +29,12 @@ export function buildCreateTable (layout: Layout): string[] {
     lines.push(`CONSTRAINT ${name} UNIQUE (${joinColumns(getColumns(layout, properties))})`)
   }
   const separate: string[] = []
-  for (const properties of indexes) {
-    const name = getIndexName(layout, properties)
-    const indexed = joinColumns(getIndexColumns(layout, properties))
+  const requested = indexes.map((properties): NewIndex => ({
+    name: getIndexName(layout, properties),
+    key: getIndexColumns(layout, properties).map(({ sql }) => sql)
+  }))
+  for (const { name, key } of [...requested, ...listIndexes]) {
+    const indexed = key.join(', ')
     if (dialect.inlineIndexes) lines.push(`INDEX ${dialect.quote(name)} (${indexed})`)
     else separate.push(`CREATE INDEX IF NOT EXISTS ${dialect.indexOn(name, layout.path)} (${indexed})`)
   }

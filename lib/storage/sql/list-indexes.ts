@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../contract.ts'
 import type { Column } from './column.ts'
-import { buildCreateTable, getColumnType, getIndexName, getKeys } from './create-table.ts'
+import { buildCreateTable, getColumnType, getIndexName, getKeys, type NewIndex } from './create-table.ts'
 import type { Layout } from './layout.ts'
 
 /** An index that lists of a definition can use. */
@@ -48,22 +48,32 @@ function findOrderColumns ({ dialect, managed, byProperty, id, shape: { lists } 
  */
 export function buildListIndex (
   layout: Layout,
-  { columns, use }: ListIndex,
+  listIndex: ListIndex,
   getType: (column: Column) => string
 ): string | undefined {
-  const { dialect, path, id } = layout
+  const index = toNewIndex(layout, listIndex, getType)
+  return index && `CREATE INDEX ${layout.dialect.indexOn(index.name, layout.path)} (${index.key.join(', ')})`
+}
+
+function toNewIndex (
+  layout: Layout,
+  { columns, use }: ListIndex,
+  getType: (column: Column) => string
+): NewIndex | undefined {
+  const { dialect, id } = layout
   const parts = columns.map((column) => {
     const { kind, sql, schema } = column
     const limits = { maxLength: getMaxLength(schema), share: columns.length }
     return kind === 'text' ? dialect.indexText(sql, getType(column), limits) : sql
   })
-  if (parts.includes(undefined)) return undefined
+  if (!parts.every((part) => part !== undefined)) return undefined
   // The beginning of a text finds rows, but does not order them.
   if (use === 'ordered' && parts.some((part, index) => part !== columns[index]?.sql)) return undefined
-  const indexName = getIndexName(layout, columns.map(({ property }) => property))
-  // The indexes of InnoDB contain the primary key already.
-  const key = dialect.inlineIndexes ? parts : [...parts, id.sql]
-  return `CREATE INDEX ${dialect.indexOn(indexName, path)} (${key.join(', ')})`
+  return {
+    name: getIndexName(layout, columns.map(({ property }) => property)),
+    // The indexes of InnoDB contain the primary key already.
+    key: dialect.inlineIndexes ? parts : [...parts, id.sql]
+  }
 }
 
 /** The maximum length of a text; `Infinity` if the schema has none. */
@@ -82,6 +92,6 @@ export function buildNewTable (layout: Layout): string[] {
   const keys = getKeys(layout)
   const indexes = findListIndexes(layout)
     .filter(({ columns }) => !keys.some((key) => columns.every((column, index) => column === key[index])))
-    .map((listIndex) => buildListIndex(layout, listIndex, (column) => getColumnType(layout, column)))
-  return [...buildCreateTable(layout), ...indexes.filter((statement) => statement !== undefined)]
+    .map((listIndex) => toNewIndex(layout, listIndex, (column) => getColumnType(layout, column)))
+  return buildCreateTable(layout, indexes.filter((index) => index !== undefined))
 }
