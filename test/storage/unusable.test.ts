@@ -2,12 +2,13 @@ import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { Socket, type LookupFunction } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import driver from 'mysql2/promise'
-import type pg from 'pg'
+import pg from 'pg'
 import { test, type Test } from 'tap'
 import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
@@ -16,7 +17,8 @@ import collection, { define } from '../../lib/index.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
-import { logged, request } from '../app.ts'
+import { ask, logged } from '../app.ts'
+import { freePort } from '../ports.ts'
 import { databases, mysqlPool, noMysql, noServers } from './databases.ts'
 import type { SqlAdapter } from './databases.ts'
 import { startPostgres } from './servers.ts'
@@ -308,3 +310,28 @@ async function waitFor (holds: () => Promise<boolean>): Promise<void> {
   }
   throw new Error('it did not come to that')
 }
+
+/** A socket to a host with two addresses, as localhost has on many machines. */
+class TwoAddresses extends Socket {
+  override connect (...target: unknown[]): this {
+    const [port] = target
+    const lookup: LookupFunction = (_host, _options, callback) => {
+      callback(null, ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 })))
+    }
+    return super.connect({ port: Number(port), host: 'database.example', lookup, autoSelectFamily: true })
+  }
+}
+
+test('a host without a server is in the log with all its addresses, and not in the response', async (t) => {
+  const port = await freePort()
+  const pool = new pg.Pool({ port, stream: () => new TwoAddresses() })
+  t.teardown(() => pool.end())
+  const { app, lines } = await createApp(t, postgres(pool))
+  lines.length = 0
+  const response = await ask(app, 'GET /notes')
+  t.equal(response.statusCode, 503)
+  t.match(response.json(), { code: 'storage-unavailable', detail: /^The database of the server does not respond\./ })
+  t.notMatch(response.payload, /ECONNREFUSED|127\.0/)
+  const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => `connect ECONNREFUSED ${address}:${port}`).join(', ')
+  t.match(lines, [{ err: { message: `postgres cannot be reached, or is too busy: ${addresses}` } }])
+})

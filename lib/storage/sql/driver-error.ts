@@ -13,6 +13,16 @@ export function readErrorNumber (error: unknown, name: string): number | undefin
   return typeof value === 'number' ? value : undefined
 }
 
+/**
+ * Returns the messages of the errors that an AggregateError without a message of its own combines. Node.js throws one
+ * for a host with several addresses, such as localhost, if none can be reached.
+ */
+export function readAggregatedTexts (error: unknown): string[] {
+  const errors = readProperty(error, 'errors')
+  if (readErrorText(error, 'message') !== '' || !Array.isArray(errors)) return []
+  return errors.map((one) => readErrorText(one, 'message'))
+}
+
 /** `instanceof` throws for a revoked proxy. */
 export function isInstance<Type> (error: unknown, type: abstract new (...args: never[]) => Type): error is Type {
   try {

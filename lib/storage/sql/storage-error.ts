@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { StorageUnreachable } from '../unreachable.ts'
 import type { Dialect, ErrorKind, FailureKind } from './dialect.ts'
-import { isInstance } from './driver-error.ts'
+import { isInstance, readAggregatedTexts } from './driver-error.ts'
 
 /** The codes of Node.js for a server that is not running, or no longer. */
 export const networkErrors: Readonly<Record<string, ErrorKind>> = {
@@ -78,7 +78,9 @@ export function createStorageError (
   hasNoEffect = kind !== 'unreachable' && kind !== 'io-error'
 ): StorageUnreachable {
   const { message, detail } = descriptions[kind]
-  return new StorageUnreachable(`${name} ${message}`, cause, {
+  const reasons = readAggregatedTexts(cause)
+  const reason = reasons.length === 0 ? '' : `: ${reasons.join(', ')}`
+  return new StorageUnreachable(`${name} ${message}${reason}`, cause, {
     detail,
     hasNoEffect,
     isContention: kind === 'contended'
