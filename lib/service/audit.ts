@@ -140,11 +140,27 @@ interface AuditOptions {
   readonly origin: string
 }
 
+/**
+ * Raises the level `info` of the log while `work` runs. Otherwise its requests, such as `DELETE /users` before the
+ * server listens, look like those of an attacker. At other levels, the app does not log requests or wants to see all.
+ */
+async function withoutInfo<Result> (log: object, work: () => Promise<Result>): Promise<Result> {
+  const level: unknown = Reflect.get(log, 'level')
+  if (level !== 'info') return work()
+  // A logger of the app may have a level that cannot be set.
+  Reflect.set(log, 'level', 'warn')
+  try {
+    return await work()
+  } finally {
+    Reflect.set(log, 'level', level)
+  }
+}
+
 /** Checks all collections of the app. Findings are logged; with `strict` they are thrown. */
 export async function audit (app: FastifyInstance, { strict, origin }: AuditOptions): Promise<void> {
   const findings: string[] = []
   for (const served of getRegistered(app)) {
-    const inspection = await inspectCollection(app, served, origin)
+    const inspection = await withoutInfo(app.log, () => inspectCollection(app, served, origin))
     if (inspection === undefined) continue
     for (const [code, { check, fix }] of Object.entries(auditRules)) {
       const mistake = check(inspection)

@@ -283,6 +283,35 @@ test('the audit calls no storage and skips routes with constraints', async (t) =
   t.equal(calls, 0)
 })
 
+test('the requests of the audit are in the log only at the levels debug and trace', async (t) => {
+  for (const [level, expected] of [['info', []], ['debug', ['DELETE /users', 'DELETE /USERS']]] as const) {
+    const { lines, logger } = logged()
+    const app = Fastify({ logger: { ...logger, level } })
+    t.teardown(() => app.close())
+    await app.register(cors, { origin: '*' })
+    await app.register(service)
+    await app.register(collection, users())
+    await app.ready()
+    const requests = lines.flatMap(({ req }) => {
+      const { method, url } = Object(req) as { method?: string, url?: string }
+      return method === 'DELETE' ? [`${method} ${url}`] : []
+    })
+    t.strictSame(requests, expected, level)
+    t.equal(lines.filter(({ code }) => String(code).startsWith('FST_COLLECTION_AUDIT_')).length, 3, 'findings are logged')
+    lines.length = 0
+    await app.inject('/users')
+    t.strictSame(lines.map(({ msg }) => msg), ['incoming request', 'request completed'], 'other requests are logged')
+  }
+  const methods = ['info', 'warn', 'error', 'debug', 'trace', 'fatal', 'silent'].map((name) => [name, () => {}])
+  const child = (): unknown => loggerInstance
+  const loggerInstance = Object.freeze({ ...Object.fromEntries(methods), level: 'info', child })
+  const app = Fastify({ loggerInstance })
+  t.teardown(() => app.close())
+  await app.register(service)
+  await app.register(collection, users() as never)
+  await t.resolves(async () => await app.ready(), 'a logger whose level cannot be set')
+})
+
 test('docs/service.md lists every finding, and no others', async (t) => {
   const page = readFileSync(new URL('../../docs/service.md', import.meta.url), 'utf8')
   t.strictSame(
