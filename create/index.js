@@ -20,8 +20,9 @@ const starters = {
 }
 
 const names = Object.keys(starters).join(', ')
+const databases = [...new Set(Object.values(starters).flatMap((starter) => starter.databases))]
 
-const usage = `Usage: npm create fastify-collections <folder> -- --starter <starter> [--database <database>]
+const usage = `Usage: npm create fastify-collections [<folder>] [-- --starter <starter> --database <database>]
 Starters: ${names}. Databases of the starter minimal: ${starters.minimal.databases.join(', ')}.
 You are prompted for missing values.`
 
@@ -70,13 +71,34 @@ function parseArguments () {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
-      options: { starter: { type: 'string' }, database: { type: 'string' }, help: { type: 'boolean' } }
+      options: {
+        starter: { type: 'string' },
+        database: { type: 'string' },
+        help: { type: 'boolean', short: 'h' }
+      }
     })
-    if (positionals.length > 1) throw new Error('Pass one folder.')
-    return { ...values, folder: positionals[0] }
+    return addPositionals(values, positionals)
   } catch (error) {
     throw new Refusal(`${error.message}\n${usage}`)
   }
+}
+
+/**
+ * Adds the folder. Without `--`, npm takes `--starter` as an option of its own and passes only its value, as a further
+ * word; it passes `--starter=users` in the environment.
+ */
+function addPositionals (values, positionals) {
+  const given = { ...values }
+  const { npm_config_starter: npmStarter, npm_config_database: npmDatabase } = process.env
+  if (npmStarter !== 'true') given.starter ??= npmStarter
+  if (npmDatabase !== 'true') given.database ??= npmDatabase
+  for (const word of positionals) {
+    if (given.starter === undefined && npmStarter === 'true' && Object.hasOwn(starters, word)) given.starter = word
+    else if (given.database === undefined && npmDatabase === 'true' && databases.includes(word)) given.database = word
+    else if (given.folder === undefined) given.folder = word
+    else throw new Error(`"${word}" is not expected: pass one folder.`)
+  }
+  return given
 }
 
 /** @param {{ folder?: string, starter?: string, database?: string }} given */
@@ -84,38 +106,59 @@ async function askForMissing (given) {
   const reader = createInterface({ input: process.stdin })
   const lines = reader[Symbol.asyncIterator]()
 
-  /** Returns the answer, or the default if it is empty. Without input, it is the default only if that is expected. */
-  async function ask (question, fallback, { optional = false } = {}) {
-    process.stdout.write(`${question} [${fallback}]: `)
-    const { value = '', done } = await lines.next()
-    if (done && optional) console.log(fallback)
-    else if (done) throw new Refusal(`\nThe answer is missing.\n${usage}`)
-    return value.trim() || fallback
+  /**
+   * Returns a value that passes the check: the given one or an answer, or the default for an empty answer. A wrong
+   * answer is explained, and the question is repeated. Without input, the default is used only if it is `optional`.
+   */
+  async function choose (value, { question, fallback, check, optional = false }) {
+    if (value !== undefined) {
+      await check(value)
+      return value
+    }
+    for (;;) {
+      process.stdout.write(`${question} [${fallback}]: `)
+      const { value: line = '', done } = await lines.next()
+      if (done && optional) console.log(fallback)
+      else if (done) throw new Refusal(`\nThe answer is missing.\n${usage}`)
+      const answer = line.trim() || fallback
+      try {
+        await check(answer)
+        return answer
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        console.log(error.message)
+      }
+    }
   }
 
   try {
-    const folder = given.folder ?? await ask('Folder', 'my-app')
-    await checkFolder(resolve(folder))
-    const starter = given.starter ?? await ask(`Starter (${names})`, 'minimal')
-    if (!Object.hasOwn(starters, starter)) {
-      throw new Refusal(`There is no starter "${starter}". Use one of: ${names}.`)
-    }
-    const { databases } = starters[starter]
-    const needsDatabase = given.database === undefined && databases.length > 1
-    const database = needsDatabase
-      ? await ask(`Database (${databases.join(', ')})`, databases[0], { optional: true })
-      : given.database ?? databases[0]
-    if (!databases.includes(database)) {
-      throw new Refusal(`The starter ${starter} does not support the database "${database}". Use ${databases.join(', ')}.`)
-    }
+    const folder = await choose(given.folder, { question: 'Folder', fallback: 'my-app', check: checkFolder })
+    const starter = await choose(given.starter, {
+      question: `Starter (${names})`,
+      fallback: 'minimal',
+      check (name) {
+        if (!Object.hasOwn(starters, name)) throw new Refusal(`There is no starter "${name}". Use one of: ${names}.`)
+      }
+    })
+    const supported = starters[starter].databases
+    const database = await choose(given.database ?? (supported.length > 1 ? undefined : supported[0]), {
+      question: `Database (${supported.join(', ')})`,
+      fallback: supported[0],
+      optional: true,
+      check (name) {
+        if (supported.includes(name)) return
+        throw new Refusal(`The starter ${starter} does not support the database "${name}". Use ${supported.join(', ')}.`)
+      }
+    })
     return { folder, starter, database }
   } finally {
     reader.close()
   }
 }
 
-/** @param {string} folder */
-async function checkFolder (folder) {
+/** @param {string} name */
+async function checkFolder (name) {
+  const folder = resolve(name)
   const files = await readdir(folder).catch((error) => {
     if (error.code === 'ENOENT') return []
     throw new Refusal(`${folder} is not a readable folder. Use another folder.`)

@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -308,7 +309,32 @@ test('missing values are prompted for, and an empty answer selects the default',
   t.match(manifest(join(folder, 'asked')).dependencies, { pg: String })
   t.match(create(['named'], 'users\n'), /^Starter \(.*\) \[minimal\]: \nnamed is ready.* with a new JWT_SECRET\.\n/)
   t.match(create(['piped', '--starter', 'minimal'], ''), /^Database \(.*\) \[sqlite\]: sqlite\n\npiped is ready/)
-  t.match(create(['--help'], ''), /^Usage: npm create fastify-collections/)
+  for (const option of ['--help', '-h']) t.match(create([option], ''), /^Usage: npm create fastify-collections/)
+  t.match(
+    create([], `${library}\nwrong\nrails\nminimal\noracle\nmysql\n`),
+    new RegExp('^Folder .*: The folder .* is not empty\\. .*\nFolder .*: Starter .*: There is no starter "rails"\\. Use ' +
+      'one of: .*\nStarter .*: Database .*: The starter minimal does not support the database "oracle"\\. Use .*\n' +
+      'Database .*: \nwrong is ready'),
+    'a wrong answer is explained, and the question is repeated'
+  )
+})
+
+test('npm create passes --starter and --database also without --', async (t) => {
+  const home = join(folder, 'npm')
+  mkdirSync(join(home, 'node_modules/.bin'), { recursive: true })
+  symlinkSync(creator, join(home, 'node_modules/create-fastify-collections'))
+  symlinkSync('../create-fastify-collections/index.js', join(home, 'node_modules/.bin/create-fastify-collections'))
+  writeFileSync(join(home, 'package.json'), '{ "name": "home", "version": "1.0.0" }')
+  chmodSync(program, 0o755)
+  for (const [name, ...options] of [
+    ['spaced', '--starter', 'minimal', '--database', 'postgres'],
+    ['equal', '--starter=minimal', '--database=postgres'],
+    ['after', '--', '--starter', 'minimal', '--database', 'postgres']
+  ] as const) {
+    const created = run('npm', ['create', 'fastify-collections', '--offline', name, ...options], home)
+    t.match(created, { status: 0, output: `${name} is ready` }, created.output)
+    t.match(manifest(join(home, name)).dependencies, { pg: String }, name)
+  }
 })
 
 test('only the user can read the settings of a new app', {
@@ -325,7 +351,7 @@ test('a starter that cannot be created is reported in one sentence', async (t) =
   writeFileSync(file, '')
   const cases: ReadonlyArray<readonly [parameters: string[], output: RegExp]> = [
     [[], /^Folder \[my-app\]: \nThe answer is missing\.\nUsage: /],
-    [['my', 'app'], /^Pass one folder\.\nUsage: /],
+    [['my', 'app'], /^"app" is not expected: pass one folder\.\nUsage: /],
     [['app', '--colour', 'red'], /^Unknown option '--colour'.*\nUsage: /],
     [['app', '--starter', '../lib'], /^There is no starter "\.\.\/lib"\. Use one of: minimal, users, articles, products\.\n$/],
     [
