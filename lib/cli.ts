@@ -9,8 +9,9 @@ import { schemaSql } from './schema-sql.ts'
 // npx fastify-collections schema <module>: prints the SQL for the tables of the definitions that a module exports.
 
 const usage = `Usage: npx fastify-collections schema <module>
-Prints the SQL that takes the tables from what they are to what the definitions of a module need, and runs nothing.
-The module exports definitions, arrays of definitions, or a Fastify app: npx fastify-collections schema src/users.ts`
+Compares the tables of a database with definitions, and prints the SQL that changes the tables. It does not run it.
+The module exports definitions, arrays of definitions, or a Fastify app that does not listen yet:
+  npx fastify-collections schema src/users.ts > migrations/7-users.sql`
 
 /** A mistake that is reported without a stack. */
 class Refusal extends Error {}
@@ -31,7 +32,10 @@ async function run (words: readonly string[]): Promise<string> {
   const exported: object = await import(pathToFileURL(resolve(file)).href)
   const definitions = await findDefinitions(Object.values(exported))
   if (definitions.length === 0) {
-    throw new Refusal(`${file} exports no definition. Export what define() returns, an array of it, or a Fastify app.`)
+    throw new Refusal(
+      `${file} exports no definition. ` +
+      'Pass a module that exports what define() returns, an array of it, or a Fastify app.'
+    )
   }
   return await schemaSql(...definitions)
 }

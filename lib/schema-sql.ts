@@ -4,9 +4,9 @@ import { NoDefinition } from './errors.ts'
 import { getStorageUse, groupByStorage } from './storage-check.ts'
 
 /**
- * Returns the SQL that takes the tables of definitions from what they are to what the definitions need, as the text of
- * a migration. It reads the catalog of each database and changes nothing. What cannot be done without loss of data,
- * such as changing a type, is a comment.
+ * Compares the tables of definitions with what the definitions need, and returns the SQL that changes the tables, as
+ * the text of a migration. It reads the catalog of each database and changes nothing. What cannot be done without loss
+ * of data, such as changing a type, is a comment.
  *
  * @example
  * await writeFile('migrations/7.sql', await schemaSql(users, articles))

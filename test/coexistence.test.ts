@@ -561,6 +561,32 @@ test('a collection adds no decorators to the app and keeps its parser and 404 ha
   t.equal(headers['content-type'], 'application/json; charset=utf-8')
 })
 
+test('hooks onError of the app see what hooks and storages throw, and no 404 or 422', async (t) => {
+  const instance = Fastify()
+  t.after(() => instance.close())
+  const seen: string[] = []
+  instance.addHook('onError', async (_request, _reply, error) => {
+    seen.push(error.cause instanceof Error ? error.cause.message : error.message)
+  })
+  const definition = notes({
+    hooks: {
+      beforeValidation: () => {
+        throw new Error('of a hook')
+      }
+    }
+  })
+  definition.storage.list = async () => {
+    throw new Error('of the storage')
+  }
+  await instance.register(collection, definition)
+  t.equal((await ask(instance, 'GET /notes/none')).statusCode, 404)
+  t.equal((await ask(instance, 'POST /notes', { content: { text: 1 } })).statusCode, 422)
+  t.same(seen, [])
+  t.equal((await ask(instance, 'GET /notes')).statusCode, 500)
+  t.equal((await ask(instance, 'POST /notes', { content: { text: 'a' } })).statusCode, 500)
+  t.same(seen, ['of the storage', 'of a hook'])
+})
+
 test('an app with collections closes', async (t) => {
   const instance = await app(t, 'plugins first', [users(), notes()])
   const wire = new Wire(await listen(instance))

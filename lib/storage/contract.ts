@@ -252,8 +252,8 @@ export interface Storage<Item> {
    */
   check? (context: CheckContext): Promise<readonly Finding[]>
   /**
-   * Returns the SQL that takes the tables from what they are to what the definition needs, with comments; empty if they
-   * match. Changes nothing.
+   * Returns the SQL that changes the tables to what the definition needs, with comments; empty if they match. It is not
+   * run.
    */
   schemaSql? (context: CheckContext): Promise<string>
 }

@@ -443,7 +443,7 @@ test('the command prints the SQL of a module, and runs nothing', async (t) => {
     '-- notes: the table matches the definition.\n')
   const getFailure = (printing: Promise<unknown>) => printing.catch((error: unknown) => error)
   t.match(await getFailure(print('export const nothing = 1')), {
-    stderr: /exports no definition\. Export what define\(\) returns/
+    stderr: /exports no definition\. Pass a module that exports what define\(\) returns/
   })
   t.match(await getFailure(print('export const nothing = 1', 'more')), { stderr: /^Usage: npx fastify-collections schema/ })
   t.match(await getFailure(print(`${source}

@@ -73,8 +73,8 @@ function toSentence ({ what, statements, otherwise }: Difference): string {
 }
 
 /**
- * Builds the SQL that takes the tables from what they are to what the definition needs, with a comment for each
- * difference. Empty if there is none.
+ * Builds the SQL that changes the tables to what the definition needs, with a comment for each difference. Empty if
+ * there is none.
  */
 export async function buildSchemaSql (
   layout: Layout,
