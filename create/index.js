@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -11,19 +12,21 @@ import { parseArgs } from 'node:util'
 const library = dirname(createRequire(import.meta.url).resolve('fastify-collections/package.json'))
 const examples = join(library, 'examples')
 
-/** By starter: the databases that it can use, the first by default, and the settings that are secrets. */
+/** By starter: the settings that are secrets. */
 const starters = {
-  minimal: { databases: ['sqlite', 'postgres', 'mysql'], secrets: [] },
-  users: { databases: ['sqlite'], secrets: ['JWT_SECRET'] },
-  articles: { databases: ['sqlite'], secrets: ['WRITER_KEY', 'EDITOR_KEY'] },
-  products: { databases: ['postgres'], secrets: ['EDITOR_KEY'] }
+  minimal: [],
+  users: ['JWT_SECRET'],
+  articles: ['WRITER_KEY', 'EDITOR_KEY'],
+  products: ['EDITOR_KEY']
 }
 
+/** The first is the default. */
+const databases = ['sqlite', 'postgres', 'mysql']
+
 const names = Object.keys(starters).join(', ')
-const databases = [...new Set(Object.values(starters).flatMap((starter) => starter.databases))]
 
 const usage = `Usage: npm create fastify-collections [<folder>] [-- --starter <starter> --database <database>]
-Starters: ${names}. Databases of the starter minimal: ${starters.minimal.databases.join(', ')}.
+Starters: ${names}. Databases: ${databases.join(', ')}.
 You are prompted for missing values.`
 
 /** Written here because npm does not pack files named .gitignore. */
@@ -140,14 +143,13 @@ async function askForMissing (given) {
         if (!Object.hasOwn(starters, name)) throw new Refusal(`There is no starter "${name}". Use one of: ${names}.`)
       }
     })
-    const supported = starters[starter].databases
-    const database = await choose(given.database ?? (supported.length > 1 ? undefined : supported[0]), {
-      question: `Database (${supported.join(', ')})`,
-      fallback: supported[0],
+    const database = await choose(given.database, {
+      question: `Database (${databases.join(', ')})`,
+      fallback: databases[0],
       optional: true,
       check (name) {
-        if (supported.includes(name)) return
-        throw new Refusal(`The starter ${starter} does not support the database "${name}". Use ${supported.join(', ')}.`)
+        if (databases.includes(name)) return
+        throw new Refusal(`The database "${name}" is not supported. Use one of: ${databases.join(', ')}.`)
       }
     })
     return { folder, starter, database }
@@ -172,34 +174,43 @@ async function copyStarter ({ starter, database, folder, version }) {
     join(examples, 'shared'),
     join(examples, 'shared/databases', database),
     join(examples, starter),
-    ...starters[starter].databases.length > 1 ? [join(examples, starter, 'databases', database)] : []
-  ]
+    join(examples, starter, 'databases', database)
+  ].filter((source) => existsSync(source))
   const manifest = {}
+  const settings = []
   for (const source of sources) {
     await cp(source, folder, { recursive: true, filter: (path) => !generatedFile.test(path.slice(source.length)) })
     mergeManifest(manifest, await readManifest(source))
+    const example = join(source, '.env.example')
+    if (existsSync(example)) settings.push(await readFile(example, 'utf8'))
   }
   await rm(join(folder, 'databases'), { recursive: true, force: true })
   manifest.name = toPackageName(basename(folder)) || starter
   manifest.dependencies['fastify-collections'] = `^${version}`
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
   await writeFile(join(folder, '.gitignore'), gitignore)
-  const settings = fillSecrets(await readFile(join(folder, '.env.example'), 'utf8'), starter)
+  const example = settings.join('\n')
+  await writeFile(join(folder, '.env.example'), example)
   // Only for the user: other users of the machine are not to read the secrets.
-  await writeFile(join(folder, '.env'), settings, { mode: 0o600 })
+  await writeFile(join(folder, '.env'), fillSecrets(example, starter), { mode: 0o600 })
 }
 
-/** Adds the properties of another package.json. */
+/** Adds the properties of another package.json. npm sorts dependencies. */
 function mergeManifest (manifest, further) {
   for (const [name, value] of Object.entries(further)) {
     manifest[name] = typeof value === 'object' ? { ...manifest[name], ...value } : value
+    if (name.endsWith('ependencies')) manifest[name] = sortKeys(manifest[name])
   }
+}
+
+function sortKeys (object) {
+  return Object.fromEntries(Object.entries(object).sort(([a], [b]) => a < b ? -1 : 1))
 }
 
 /** Returns the content of .env with new secrets. */
 function fillSecrets (example, starter) {
   let content = example.replace('# Copy this file to .env.\n', '')
-  for (const name of starters[starter].secrets) {
+  for (const name of starters[starter]) {
     content = content.replace(`${name}=\n`, () => `${name}=${randomBytes(32).toString('base64url')}\n`)
   }
   return content
@@ -207,7 +218,7 @@ function fillSecrets (example, starter) {
 
 /** @param {{ folder: string, starter: string, database: string }} options */
 function describeSteps ({ folder, starter, database }) {
-  const { secrets } = starters[starter]
+  const secrets = starters[starter]
   return [
     '',
     `${folder} is ready. Its settings are in .env${secrets.length > 0 ? `, with a new ${secrets.join(' and ')}` : ''}.`,

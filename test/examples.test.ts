@@ -24,7 +24,7 @@ import { startPostgres } from './storage/servers.ts'
 // Each starter as its users have it: created by the packed package of `npm create` out of the packed library, which is
 // installed into it, and run there.
 
-t.setTimeout(600_000)
+t.setTimeout(1_200_000)
 
 interface Manifest {
   readonly name: string
@@ -75,11 +75,12 @@ test('every export has a source condition for the examples of the repository', a
 
 interface Starter {
   readonly name: string
-  readonly database: string
-  /** Starts what it needs, and returns settings that replace those of .env. */
-  readonly settings: (t: Test) => Promise<Record<string, string>>
-  /** The sentence that it ends with if a setting is missing; undefined if none is required. */
-  readonly missing?: string
+  /** Settings that replace those of .env. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Settings that are required. */
+  readonly required?: readonly string[]
+  /** The file with a definition, whose schema gets another property. */
+  readonly definition: string
   /** Settings that it refuses: their names, values and messages. */
   readonly refused?: ReadonlyArray<readonly [setting: string, value: string, message: string]>
   /** What it warns of at start. */
@@ -105,8 +106,6 @@ async function startPostgresFor (t: Test): Promise<Record<string, string>> {
   return { DATABASE_URL: `postgres://postgres:postgres@127.0.0.1:${server.port}/postgres` }
 }
 
-const missingUrl = "The service cannot start: env must have required property 'DATABASE_URL'\n"
-
 async function createMysqlDatabase (t: Test): Promise<Record<string, string>> {
   const { name, end } = await mysqlPool()
   t.teardown(() => end())
@@ -117,17 +116,24 @@ async function createMysqlDatabase (t: Test): Promise<Record<string, string>> {
 
 const editorKey = 'the-key-of-an-editor-in-the-tests'
 
-const minimal = { name: 'minimal', warning: 'Everyone may read and write tasks.', drive: driveTasks }
+/** By database: starts it, and returns settings that replace those of .env. */
+const databases: Readonly<Record<string, (t: Test) => Promise<Record<string, string>>>> = {
+  sqlite: async () => ({}),
+  postgres: startPostgresFor,
+  mysql: createMysqlDatabase
+}
 
 const starters: readonly Starter[] = [
-  { ...minimal, database: 'sqlite', settings: async () => ({}) },
-  { ...minimal, database: 'postgres', settings: startPostgresFor, missing: missingUrl },
-  { ...minimal, database: 'mysql', settings: createMysqlDatabase, missing: missingUrl },
+  {
+    name: 'minimal',
+    definition: 'src/tasks.ts',
+    warning: 'Everyone may read and write tasks.',
+    drive: driveTasks
+  },
   {
     name: 'users',
-    database: 'sqlite',
-    settings: async () => ({}),
-    missing: "The service cannot start: env must have required property 'JWT_SECRET'\n",
+    definition: 'src/account.ts',
+    required: ['JWT_SECRET'],
     refused: [
       ['ADMIN_EMAIL', 'root', 'must match pattern'],
       ['ADMIN_PASSWORD', 'short', 'must match pattern']
@@ -147,10 +153,9 @@ const starters: readonly Starter[] = [
   },
   {
     name: 'articles',
-    database: 'sqlite',
-    settings: async () => ({ EDITOR_KEY: editorKey }),
-    missing:
-      "The service cannot start: env must have required property 'WRITER_KEY', env must have required property 'EDITOR_KEY'\n",
+    definition: 'src/authors.ts',
+    settings: { EDITOR_KEY: editorKey },
+    required: ['WRITER_KEY', 'EDITOR_KEY'],
     async drive (t, address) {
       const headers = { authorization: `Bearer ${editorKey}`, 'content-type': 'application/json' }
       const author = await fetch(`${address}/authors`, { ...json({ name: 'Ada' }), headers })
@@ -167,9 +172,9 @@ const starters: readonly Starter[] = [
   },
   {
     name: 'products',
-    database: 'postgres',
-    settings: async (t) => ({ ...await startPostgresFor(t), EDITOR_KEY: editorKey }),
-    missing: missingUrl.replace('\n', ", env must have required property 'EDITOR_KEY'\n"),
+    definition: 'src/products.ts',
+    settings: { EDITOR_KEY: editorKey },
+    required: ['EDITOR_KEY'],
     async drive (t, address) {
       const product = json({ sku: 'loom', name: 'Loom', price: '199.00', stock: 3 })
       t.equal((await fetch(`${address}/products`, product)).status, 401)
@@ -184,7 +189,12 @@ const starters: readonly Starter[] = [
   }
 ]
 
-for (const { name, database, settings, missing, refused = [], warning, drive } of starters) {
+const combinations = starters.flatMap((starter) => {
+  return Object.entries(databases).map(([database, start]) => ({ ...starter, database, start }))
+})
+
+for (const combination of combinations) {
+  const { name, database, start, definition, settings, required = [], refused = [], warning, drive } = combination
   const skip = database === 'mysql' && noMysql
   test(
     `the starter ${name} with ${database} can be created, compiles, passes its tests, starts, responds and stops`,
@@ -205,7 +215,7 @@ for (const { name, database, settings, missing, refused = [], warning, drive } o
 
       const env = join(place, '.env')
       const port = String(await freePort())
-      const content = Object.entries({ ...await settings(t), PORT: port }).reduce(
+      const content = Object.entries({ ...await start(t), ...settings, PORT: port }).reduce(
         (content, [setting, value]) => content.replace(RegExp(`^${setting}=.*$`, 'm'), `${setting}=${value}`),
         readFileSync(env, 'utf8')
       )
@@ -218,9 +228,14 @@ for (const { name, database, settings, missing, refused = [], warning, drive } o
       const tested = await waitForEnd(alone(process.execPath, ['--test', 'test/*.test.ts'], { cwd: place }))
       t.equal(tested.status, 0, tested.output)
       t.match(tested.output, /pass [1-9]/)
-      if (missing !== undefined) {
+      const missing = [...database === 'sqlite' ? [] : ['DATABASE_URL'], ...required]
+        .map((setting) => `env must have required property '${setting}'`)
+      if (missing.length > 0) {
         rmSync(env)
-        t.match(await waitForEnd(alone(process.execPath, ['src/server.ts'], { cwd: place })), { status: 1, errors: missing })
+        t.match(await waitForEnd(alone(process.execPath, ['src/server.ts'], { cwd: place })), {
+          status: 1,
+          errors: `The service cannot start: ${missing.join(', ')}\n`
+        })
         writeFileSync(env, content)
       }
       const short = secrets.map(([, setting = '']) => {
@@ -250,8 +265,32 @@ for (const { name, database, settings, missing, refused = [], warning, drive } o
       await drive(t, address)
       running.child.kill('SIGTERM')
       t.match(await waitForEnd(running), { status: 0 })
+      await changeTable(t, place, definition)
     }
   )
+}
+
+/** Adds a property to the schema, and changes the table with the scripts of the starter. */
+async function changeTable (t: Test, place: string, definition: string): Promise<void> {
+  const script = (name: string) => waitForEnd(alone('npm', ['run', '--silent', name], { cwd: place }))
+  const unchanged = await script('db:diff')
+  t.match(unchanged, { status: 0, output: /^(?:\n?-- \w+: the table matches the definition\.\n)+$/ })
+  t.match(await script('db:apply'), { status: 0, output: unchanged.output }, 'nothing to change')
+
+  const file = join(place, definition)
+  const before = readFileSync(file, 'utf8')
+  writeFileSync(file, before.replace(/(?<=^const \w+ = Type\.Object\(\{\n)(?= +(?:id|sku): )/m,
+    '  shelfMark: Type.String({ default: "none", maxLength: 20 }),\n'))
+  const statement = /ALTER TABLE .\w+. ADD COLUMN .shelf_?mark. .* DEFAULT \(?'none'/i
+  const server = alone(process.execPath, ['src/server.ts'], { cwd: place })
+  t.match(await waitForEnd(server), { status: 1, errors: statement }, 'the service refuses the old table')
+  for (const name of ['db:diff', 'db:apply']) t.match(await script(name), { status: 0, output: statement }, name)
+  t.match(await script('db:diff'), { status: 0, output: unchanged.output })
+  const running = alone(process.execPath, ['src/server.ts'], { cwd: place })
+  t.teardown(() => running.child.kill('SIGKILL'))
+  await listening(running)
+  running.child.kill('SIGTERM')
+  t.match(await waitForEnd(running), { status: 0 })
 }
 
 /** Checks that the files that the README of a starter names exist. */
@@ -285,6 +324,10 @@ function install (place: string, own: Manifest): void {
     mkdirSync(dirname(link), { recursive: true })
     symlinkSync(join(root, 'node_modules', name), link)
   }
+  const command = join(place, 'node_modules/.bin/fastify-collections')
+  mkdirSync(dirname(command))
+  symlinkSync('../fastify-collections/dist/cli.js', command)
+  chmodSync(command, 0o755)
 }
 
 async function listening ({ child, output, errors }: Running): Promise<void> {
@@ -307,13 +350,13 @@ test('missing values are prompted for, and an empty answer selects the default',
   const asked = create([], 'asked\n\npostgres\n')
   t.match(asked, /^Folder \[my-app\]: Starter \(minimal, .*\) \[minimal\]: Database \(.*\) \[sqlite\]: \nasked is ready/)
   t.match(manifest(join(folder, 'asked')).dependencies, { pg: String })
-  t.match(create(['named'], 'users\n'), /^Starter \(.*\) \[minimal\]: \nnamed is ready.* with a new JWT_SECRET\.\n/)
+  t.match(create(['named', '--database', 'mysql'], 'users\n'), /^Starter \(.*\) \[minimal\]: \nnamed is ready.* with a new JWT_SECRET/)
   t.match(create(['piped', '--starter', 'minimal'], ''), /^Database \(.*\) \[sqlite\]: sqlite\n\npiped is ready/)
   for (const option of ['--help', '-h']) t.match(create([option], ''), /^Usage: npm create fastify-collections/)
   t.match(
     create([], `${library}\nwrong\nrails\nminimal\noracle\nmysql\n`),
     new RegExp('^Folder .*: The folder .* is not empty\\. .*\nFolder .*: Starter .*: There is no starter "rails"\\. Use ' +
-      'one of: .*\nStarter .*: Database .*: The starter minimal does not support the database "oracle"\\. Use .*\n' +
+      'one of: .*\nStarter .*: Database .*: The database "oracle" is not supported\\. Use .*\n' +
       'Database .*: \nwrong is ready'),
     'a wrong answer is explained, and the question is repeated'
   )
@@ -355,8 +398,8 @@ test('a starter that cannot be created is reported in one sentence', async (t) =
     [['app', '--colour', 'red'], /^Unknown option '--colour'.*\nUsage: /],
     [['app', '--starter', '../lib'], /^There is no starter "\.\.\/lib"\. Use one of: minimal, users, articles, products\.\n$/],
     [
-      ['app', '--starter', 'users', '--database', 'mysql'],
-      /^The starter users does not support the database "mysql"\. Use sqlite\.\n$/
+      ['app', '--starter', 'users', '--database', 'oracle'],
+      /^The database "oracle" is not supported\. Use one of: sqlite, postgres, mysql\.\n$/
     ],
     [[library], /^The folder .* is not empty\. Use another folder, or empty it first\.\n$/],
     [[file], /file is not a readable folder\. Use another folder\.\n$/]

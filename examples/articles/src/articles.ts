@@ -1,16 +1,15 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
 import { define, json } from 'fastify-collections'
 import { action } from 'fastify-collections/action'
 import { hal } from 'fastify-collections/hal'
 import { xml } from 'fastify-collections/xml'
-import { sqlite } from 'fastify-collections/sqlite'
 import { redirects } from 'fastify-collections/redirects'
 import { expand } from 'fastify-collections/expand'
-import type { authors } from './authors.ts'
+import type { defineAuthors } from './authors.ts'
 import type { createAuthenticate } from './callers.ts'
+import type { Database } from './database.ts'
 import { toSlug } from './slugs.ts'
-import type { slugs } from './slugs.ts'
+import type { Slugs } from './slugs.ts'
 
 const Article = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
@@ -24,20 +23,18 @@ const Article = Type.Object({
   updatedAt: Type.String({ format: 'date-time', readOnly: true })
 })
 
-const table = { name: 'articles', schema: Article, unique: ['slug'] } as const
-
 interface Needed {
   readonly authenticate: ReturnType<typeof createAuthenticate>
-  readonly authors: Awaited<ReturnType<typeof authors>>
-  readonly slugs: Awaited<ReturnType<typeof slugs>>
+  readonly authors: ReturnType<typeof defineAuthors>
+  readonly slugs: Slugs
 }
 
-export async function articles (database: DatabaseSync, { authenticate, authors, slugs }: Needed) {
-  const storage = sqlite(database, { indexes: [['createdAt']] })
-  await storage.createTable(table)
+export function defineArticles (database: Database, { authenticate, authors, slugs }: Needed) {
   return define({
-    ...table,
-    storage,
+    name: 'articles',
+    schema: Article,
+    unique: ['slug'],
+    storage: database.storage(),
     formats: [json, hal, xml],
     list: { order: ['-createdAt'], search: ['title', 'text'] },
     access: {

@@ -1,10 +1,9 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
 import { define, json } from 'fastify-collections'
 import { hal } from 'fastify-collections/hal'
 import { xml } from 'fastify-collections/xml'
-import { sqlite } from 'fastify-collections/sqlite'
 import type { createAuthenticate } from './callers.ts'
+import type { Database } from './database.ts'
 
 const Author = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
@@ -12,14 +11,11 @@ const Author = Type.Object({
   about: Type.Optional(Type.String({ maxLength: 2000 }))
 })
 
-const table = { name: 'authors', schema: Author } as const
-
-export async function authors (database: DatabaseSync, authenticate: ReturnType<typeof createAuthenticate>) {
-  const storage = sqlite(database)
-  await storage.createTable(table)
+export function defineAuthors (database: Database, authenticate: ReturnType<typeof createAuthenticate>) {
   return define({
-    ...table,
-    storage,
+    name: 'authors',
+    schema: Author,
+    storage: database.storage(),
     formats: [json, hal, xml],
     // Articles refer to their authors, so authors cannot be removed.
     actions: ['list', 'create', 'read', 'replace', 'update'],

@@ -1,11 +1,12 @@
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
 import envSchema from 'env-schema'
+import { databaseSettings } from './database.ts'
 
 const schema = Type.Object({
   HOST: Type.String({ default: '127.0.0.1' }),
   PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535 }),
-  DATABASE_FILE: Type.String({ default: 'articles.db' }),
+  ...databaseSettings,
   WRITER_KEY: Type.String({ minLength: 32 }),
   EDITOR_KEY: Type.String({ minLength: 32 })
 })

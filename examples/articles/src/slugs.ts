@@ -1,22 +1,27 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
 import { define } from 'fastify-collections'
-import { sqlite } from 'fastify-collections/sqlite'
+import type { Database } from './database.ts'
 
 const Slug = Type.Object({
   slug: Type.String({ maxLength: 200 }),
   articleId: Type.String({ format: 'uuid' })
 })
 
-const table = { name: 'slugs', schema: Slug, id: { property: 'slug', generate: 'client' } } as const
-
 const context = { signal: new AbortController().signal, scope: undefined }
 
 /** All slugs that articles have had. A definition that is not registered can be used as a typed table. */
-export async function slugs (database: DatabaseSync) {
-  const adapter = sqlite(database)
-  await adapter.createTable(table)
-  const { storage } = define({ ...table, storage: adapter })
+export function defineSlugs (database: Database) {
+  return define({
+    name: 'slugs',
+    schema: Slug,
+    id: { property: 'slug', generate: 'client' },
+    storage: database.storage()
+  })
+}
+
+export type Slugs = ReturnType<typeof createSlugs>
+
+export function createSlugs ({ storage }: ReturnType<typeof defineSlugs>) {
   return {
     async findArticle (slug: string): Promise<string | undefined> {
       return (await storage.find(slug, context))?.item.articleId

@@ -2,20 +2,25 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { build } from '../src/app.ts'
+import { createTestDatabase } from './database.ts'
 
 const writer = { authorization: 'Bearer the key of a writer' }
 const editor = { authorization: 'Bearer the key of an editor' }
 
 /** The app with an author, and functions that most tests use. */
 async function service (t: TestContext) {
+  const { settings, remove } = await createTestDatabase()
   const app = await build({
     HOST: '',
     PORT: 0,
-    DATABASE_FILE: ':memory:',
+    ...settings,
     WRITER_KEY: 'the key of a writer',
     EDITOR_KEY: 'the key of an editor'
   })
-  t.after(() => app.close())
+  t.after(async () => {
+    await app.close()
+    await remove()
+  })
   const author = await app.inject({ method: 'POST', url: '/authors', headers: writer, payload: { name: 'Ada' } })
   const at = String(author.headers.location)
   const draft = async (title: string) =>

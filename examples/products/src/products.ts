@@ -2,13 +2,12 @@ import { Type } from '@sinclair/typebox'
 import { define, json, problem } from 'fastify-collections'
 import { action } from 'fastify-collections/action'
 import { xml } from 'fastify-collections/xml'
-import { postgres } from 'fastify-collections/postgres'
 import { bulk } from 'fastify-collections/bulk'
 import { idempotency } from 'fastify-collections/idempotency'
-import type pg from 'pg'
 import type { createAuthenticate } from './callers.ts'
+import type { Database } from './database.ts'
 
-export const Product = Type.Object({
+const Product = Type.Object({
   sku: Type.String({ pattern: '^[a-z0-9-]+$', maxLength: 50 }),
   name: Type.String({ minLength: 1, maxLength: 200 }),
   // Decimals are strings in JSON: a number would be parsed as a floating-point number. Clients can filter by it, but
@@ -33,15 +32,17 @@ function multiply (price: string, quantity: number): string {
   return `${cents.slice(0, -2)}.${cents.slice(-2)}`
 }
 
-const table = { name: 'products', schema: Product, id: { property: 'sku', generate: 'client' } } as const
+/** The migrations create the table, so its columns are described here. */
+export function openProducts (database: Database) {
+  return database.storage({ columns: 'snake_case', version: { column: 'version', as: 'random' } })
+}
 
-export async function products (pool: pg.Pool, authenticate: ReturnType<typeof createAuthenticate>) {
-  // The migrations create the table. This creates the one for idempotency keys.
-  const storage = postgres(pool, { columns: 'snake_case', version: { column: 'version', as: 'random' } })
-  await storage.createTable({ ...table, receipts: true })
+export function defineProducts (database: Database, authenticate: ReturnType<typeof createAuthenticate>) {
   return define({
-    ...table,
-    storage,
+    name: 'products',
+    schema: Product,
+    id: { property: 'sku', generate: 'client' },
+    storage: openProducts(database),
     formats: [json, xml],
     access: {
       authenticate,

@@ -8,17 +8,17 @@ import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { build } from '../src/app.ts'
 import { config } from '../src/config.ts'
-
-// Uses the database of DATABASE_URL. The products of the tests have unique names, and are removed.
+import { createTestDatabase } from './database.ts'
 
 async function service (t: TestContext, limit = 10_000) {
-  const settings = { ...config(), RATE_LIMIT: limit }
+  const database = await createTestDatabase()
+  const settings = { ...config(), ...database.settings, RATE_LIMIT: limit }
   const app = await build(settings)
   const editor = { authorization: `Bearer ${settings.EDITOR_KEY}` }
   const prefix = `test-${process.pid}-${Math.random().toString(36).slice(2, 8)}`
   t.after(async () => {
-    await app.pool.query('DELETE FROM products WHERE sku LIKE $1', [`${prefix}%`])
     await app.close()
+    await database.remove()
   })
   const post = async (url: string, payload: object, headers = {}) =>
     app.inject({ method: 'POST', url, payload, headers: { ...editor, ...headers } })

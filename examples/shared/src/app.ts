@@ -15,8 +15,7 @@ declare module 'fastify' {
 export async function build (config: Config, options: FastifyServerOptions = {}): Promise<FastifyInstance> {
   const app = Fastify(options)
   app.decorate('config', config)
-  // A home document at /, and health probes at /healthz and /readyz. It also checks the setup at start: the log shows
-  // its requests, from the address 192.0.2.1.
+  // A home document at /, and health probes at /healthz and /readyz. It also checks the setup at start.
   await app.register(service)
   await app.register(autoload, { dir: join(import.meta.dirname, 'plugins') })
   await app.register(autoload, { dir: join(import.meta.dirname, 'routes') })

@@ -1,10 +1,9 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
 import { define, json } from 'fastify-collections'
 import { action } from 'fastify-collections/action'
 import { xml } from 'fastify-collections/xml'
-import { sqlite } from 'fastify-collections/sqlite'
+import type { Database } from './database.ts'
 import { hash } from './password.ts'
 
 const Role = Type.Union([Type.Literal('admin'), Type.Literal('member')])
@@ -28,14 +27,12 @@ declare module 'fastify-collections' {
   }
 }
 
-const table = { name: 'users', schema: User, unique: ['email'] } as const
-
-export async function accounts (database: DatabaseSync) {
-  const storage = sqlite(database)
-  await storage.createTable(table)
+export function defineUsers (database: Database) {
   return define({
-    ...table,
-    storage,
+    name: 'users',
+    schema: User,
+    unique: ['email'],
+    storage: database.storage(),
     formats: [json, xml],
     list: { search: ['name', 'email'] },
     access: {

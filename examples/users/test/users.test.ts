@@ -2,21 +2,26 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { build } from '../src/app.ts'
+import { createTestDatabase } from './database.ts'
 
 const admin = { email: 'root@example.com', password: 'correct horse' }
 const ada = { email: 'Ada@example.com', name: 'Ada', password: 'analytical' }
 const grace = { email: 'grace@example.com', name: 'Grace', password: 'nanoseconds' }
 
 async function service (t: TestContext) {
+  const { settings, remove } = await createTestDatabase()
   const app = await build({
     HOST: '',
     PORT: 0,
-    DATABASE_FILE: ':memory:',
+    ...settings,
     JWT_SECRET: 'a secret of at least thirty-two characters',
     ADMIN_EMAIL: admin.email,
     ADMIN_PASSWORD: admin.password
   })
-  t.after(() => app.close())
+  t.after(async () => {
+    await app.close()
+    await remove()
+  })
   const login = async ({ email, password }: { email: string; password: string }) => {
     const { token } = (await app.inject({ method: 'POST', url: '/login', payload: { email, password } })).json<{
       token: string
@@ -106,7 +111,7 @@ test('a caller gets no role by writing it, over HTTP or through a route that act
   const account = { email: ada.email, name: ada.name, role: 'admin' }
   await app.inject({ method: 'PUT', url: location, headers, payload: account })
 
-  const calls = app.collection(app.accounts)
+  const calls = app.collection(app.definitions.users)
   const id = location.replace('/users/', '')
   const asMember = { caller: { id, role: 'member' } } as const
   await assert.rejects(calls.update(id, { role: 'admin' }, asMember), { statusCode: 422 })

@@ -1,15 +1,10 @@
-import { DatabaseSync } from 'node:sqlite'
 import type { FastifyInstance } from 'fastify'
 import { registry } from 'fastify-collections'
 import fp from 'fastify-plugin'
-import { accounts } from '../account.ts'
 import type { Account } from '../account.ts'
-
-type Accounts = Awaited<ReturnType<typeof accounts>>
 
 declare module 'fastify' {
   interface FastifyInstance {
-    accounts: Accounts
     /** For routes that are not collections, such as the login. */
     findAccount(email: string): Promise<Account | undefined>
   }
@@ -17,17 +12,13 @@ declare module 'fastify' {
 
 export default fp(
   async (app: FastifyInstance) => {
-    const database = new DatabaseSync(app.config.DATABASE_FILE)
-    app.addHook('onClose', async () => {
-      database.close()
-    })
-    app.decorate('accounts', await accounts(database))
+    const { users } = app.definitions
     // Adds app.collection().
     await app.register(registry)
 
     app.decorate('findAccount', async (email: string) => {
       const filter = { email: email.toLowerCase() }
-      const first = await app.collection(app.accounts).list({ filter, limit: 1 }).next()
+      const first = await app.collection(users).list({ filter, limit: 1 }).next()
       return first.done === true ? undefined : first.value.item
     })
 
@@ -35,8 +26,8 @@ export default fp(
     app.addHook('onReady', async () => {
       const { ADMIN_EMAIL: email, ADMIN_PASSWORD: password } = app.config
       if (email === '' || password === '' || (await app.findAccount(email)) !== undefined) return
-      await app.collection(app.accounts).create({ email, name: 'Admin', role: 'admin', password })
+      await app.collection(users).create({ email, name: 'Admin', role: 'admin', password })
     })
   },
-  { name: 'accounts' }
+  { name: 'accounts', dependencies: ['database'] }
 )
