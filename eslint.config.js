@@ -27,7 +27,13 @@ export default [
   {
     files: ['lib/formats/html/script.ts/*.js'],
     languageOptions: {
-      globals: { location: 'readonly', history: 'readonly', HTMLElement: 'readonly', HTMLButtonElement: 'readonly' }
+      globals: {
+        location: 'readonly',
+        history: 'readonly',
+        HTMLElement: 'readonly',
+        HTMLButtonElement: 'readonly',
+        ResizeObserver: 'readonly'
+      }
     }
   },
   {

@@ -205,6 +205,33 @@ for (const javaScriptEnabled of [true, false]) {
   )
 }
 
+test('a wide table says that it can be scrolled, and keeps the links of its rows in view', { skip }, async (t) => {
+  const { origin, ids: [id] } = await serve(t)
+  const { page, complaints } = await open(t, `${origin}/people`, { viewport: { width: 1280, height: 800 } })
+  const hint = page.getByText('Scroll the table to see all of its 10 columns.')
+  await hint.waitFor()
+  await page.evaluate("document.querySelector('.scroll').scrollTo(10_000, 0)")
+  await page.getByRole('link', { name: id! }).click({ trial: true })
+  await picture(page, 'scrolled')
+  await page.goto(`${origin}/people?fields=name`)
+  t.equal(await hint.isVisible(), false)
+  t.same(complaints, [])
+})
+
+test('a page shows the JSON that other clients get', { skip }, async (t) => {
+  const { origin, ids: [id], send } = await serve(t)
+  const { page, complaints } = await open(t, `${origin}/people/${id}`)
+  t.equal(await page.locator('.raw pre').isVisible(), false)
+  await page.getByText('Show the JSON').click()
+  await page.locator('.raw pre').getByText('"name": "Ada Lovelace"').waitFor()
+  t.same(JSON.parse(await page.locator('.raw pre').innerText()), await send('GET', `/people/${id}`))
+  await page.goto(`${origin}/people?q=&limit=1`)
+  await page.getByText('Show the JSON').click()
+  await page.locator('.raw pre').getByText('"name"').waitFor()
+  t.equal(JSON.parse(await page.locator('.raw pre').innerText()).length, 1)
+  t.same(complaints, [])
+})
+
 test('the form adds an item and shows validation errors at its inputs', { skip }, async (t) => {
   const { origin, send } = await serve(t)
   const { page, complaints } = await open(t, `${origin}/people`)
@@ -567,6 +594,7 @@ test('Tab reaches every control in the order of the page, and the focus is visib
     const { page } = await open(t, origin + path)
     // Not by a click, which Tab would start from.
     await page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true })")
+    await page.locator('.raw pre').getByText('{').waitFor()
     const focusable = 'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]'
     const expected = await page.evaluate(
       `[...document.querySelectorAll(${JSON.stringify(focusable)})].map(({ outerHTML }) => outerHTML)`

@@ -62,25 +62,28 @@ ${renderItemForms(item, links, about)}`
 function renderListPage ({ items, links }: Extract<Content, { items: unknown }>, about: About): TitledBody {
   const { offer: { name, schemas: { read: { description } } }, search } = about
   const table = items.length === 0 ? renderEmptyList(about) : renderTable(items, links.items, about)
-  const count = items.length > 0 && renderCount(items.length, about)
+  const count = items.length > 0 && renderCount(items.length, links.list, about)
+  const forms = renderListForms(about, items.length === 0)
   // There is nothing to search in an empty collection.
   const query = (items.length > 0 || search !== '') && renderQueryForm(about)
   const body = markup`<h1>${name}</h1>
 ${typeof description === 'string' && markup`<p>${description}</p>`}
 ${renderCurl(about)}
+${items.length > 0 && forms}
 ${query}
 ${table}
 <div class="below"><p class="count">${count}</p>${renderPageLinks(links.list)}</div>
-${renderListForms(about, items.length === 0)}`
+${items.length === 0 && forms}`
   return { title: name, body }
 }
 
 /** Counting all items may be slow, so it is only done on demand. */
-function renderCount (length: number, about: About): Markup {
+function renderCount (length: number, { next, prev }: Links, about: About): Markup {
   if (about.total !== undefined) return markup`${length} of ${about.total}`
   const countLink = about.offer.counts &&
     markup` · <a href="${buildListUrl(about, { count: 'true' })}">Count all</a>`
-  return markup`${length} ${length === 1 ? 'item' : 'items'}${countLink}`
+  const place = (next !== undefined || prev !== undefined) && ' on this page'
+  return markup`${length} ${length === 1 ? 'item' : 'items'}${place}${countLink}`
 }
 
 const pageLabels: Readonly<Record<string, string>> = { first: 'First', prev: 'Previous', next: 'Next' }

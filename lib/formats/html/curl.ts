@@ -2,16 +2,21 @@ import type { About } from '../format.ts'
 import { markup } from './markup.ts'
 import type { Markup } from './markup.ts'
 
-/** Renders the curl command for the same request. */
+/** Renders the curl command for the same request, and a place for the JSON that it would return. */
 export function renderCurl ({ offer: { mediaTypes }, origin, path, search }: About): Markup {
-  const target = escapeShell(search === '' ? path : `${path}?${search}`)
+  const url = search === '' ? path : `${path}?${search}`
   const type = mediaTypes.find((type) => !type.startsWith('text/html'))
   // The default needs no Accept.
   const accept = type === undefined || type === mediaTypes[0] ? '' : ` -H '${escapeShell(`Accept: ${type}`)}'`
-  const url = markup`'<span data-origin>${escapeShell(origin)}</span>${target}'`
+  const target = markup`'<span data-origin>${escapeShell(origin)}</span>${escapeShell(url)}'`
   // A role: `code` itself cannot have a name.
-  const command = markup`<code tabindex="0" role="group" aria-labelledby="curl">curl${accept} ${url}</code>`
-  return markup`<p class="curl"><span id="curl">The same with curl</span> ${command}</p>`
+  const command = markup`<code tabindex="0" role="group" aria-labelledby="curl">curl${accept} ${target}</code>`
+  // A link cannot request another media type, so the script does.
+  const raw = mediaTypes.includes('application/json') && markup`
+<details class="raw" data-live hidden>
+<summary>Show the JSON</summary><pre tabindex="0" data-json="${url}"></pre>
+</details>`
+  return markup`<p class="curl"><span id="curl">The same with curl</span> ${command}</p>${raw}`
 }
 
 /** Escapes text inside single quotation marks. */

@@ -2,6 +2,7 @@ import type { About, CustomOffer, Links } from '../format.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
 import { renderInput } from './input.ts'
 import type { FormProperty } from './input.ts'
+import { getHeadline } from './item.ts'
 import { markup, renderAttributes } from './markup.ts'
 import type { Markup } from './markup.ts'
 
@@ -64,7 +65,8 @@ export function renderItemForms (item: object, links: Links, about: About): Mark
   }
   if (actions.has('remove')) {
     const target = { ...common, method: 'DELETE', label: 'Delete', button: 'Delete this item' } as const
-    forms.push(renderDetails('Delete', renderForm(target, [])))
+    const question = markup`<p>Delete <bdi>${getHeadline(item, links)}</bdi>? This page cannot undo it.</p>`
+    forms.push(renderDetails('Delete', renderForm(target, [], question)))
   }
   return forms.length === 0 ? undefined : renderSection(markup`${forms}`)
 }
@@ -97,7 +99,8 @@ interface FormTarget {
 
 function renderForm (
   { method, action, label, button, name = method.toLowerCase(), tag, after }: FormTarget,
-  properties: readonly FormProperty[]
+  properties: readonly FormProperty[],
+  introduction?: Markup
 ): Markup {
   const attributes = renderAttributes({
     autocomplete: 'off',
@@ -110,7 +113,7 @@ function renderForm (
   const buttonAttributes = renderAttributes({ class: method === 'DELETE' ? 'danger' : undefined })
   return markup`<form${attributes}>
 <div class="alert" role="alert" tabindex="-1" hidden></div>
-${properties.map((property, index) => renderInput(property, `${name}-${index}`))}
+${introduction}${properties.map((property, index) => renderInput(property, `${name}-${index}`))}
 <p class="send"><button${buttonAttributes}>${button}</button></p>
 </form>`
 }

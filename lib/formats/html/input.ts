@@ -1,5 +1,6 @@
 import { toPointer } from '../../http/json-pointer.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
+import { buildExample } from './example.ts'
 import { getKind } from './kind.ts'
 import type { Kind } from './kind.ts'
 import { markup, renderAttributes } from './markup.ts'
@@ -126,9 +127,18 @@ function getEmptyMeaning (
   return required && type === 'string' ? 'text' : undefined
 }
 
-function getHint ({ schema: { description, writeOnly }, edited }: FormProperty): string | undefined {
+function getHint ({ schema, edited }: FormProperty): string | undefined {
+  const { description, writeOnly } = schema
   const hints: string[] = []
   if (typeof description === 'string') hints.push(description)
+  if (getKind(schema).type === 'json') hints.push(getJsonHint(schema))
   if (writeOnly === true && edited) hints.push('The current value is not shown. Leave empty to keep it.')
   return hints.length === 0 ? undefined : hints.join(' ')
+}
+
+const maxExampleLength = 300
+
+function getJsonHint (schema: JsonSchema): string {
+  const example = JSON.stringify(buildExample(schema)) ?? ''
+  return example === '' || example.length > maxExampleLength ? 'JSON.' : `JSON, such as ${example}`
 }

@@ -187,6 +187,21 @@ for (const form of document.forms) {
 }
 for (const place of document.querySelectorAll('[data-live], [data-plain]')) place.toggleAttribute('hidden')
 for (const place of document.querySelectorAll('[data-origin]')) place.textContent = location.origin
+const raw = document.querySelector('[data-json]')
+raw?.parentElement?.addEventListener('toggle', async () => {
+  if (!(raw instanceof HTMLElement) || raw.textContent !== '') return
+  try {
+    const response = await fetch(String(raw.dataset.json), { headers: { accept: 'application/json' } })
+    raw.textContent = JSON.stringify(await response.json(), null, 2)
+  } catch {
+    raw.textContent = 'The server cannot be reached.'
+  }
+})
+const table = document.querySelector('.scroll')
+const wide = document.querySelector('[data-wide]')
+if (table && wide) {
+  new ResizeObserver(() => wide.toggleAttribute('hidden', table.scrollWidth <= table.clientWidth)).observe(table)
+}
 const statusLine = document.querySelector('.status')
 if (statusLine && history.state?.status) {
   statusLine.textContent = history.state.status

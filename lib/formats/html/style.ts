@@ -11,6 +11,7 @@ export const style = `
   --on-accent: #fff;
   --wrong: #b3261e;
   --wrong-paper: #fdf1f0;
+  --shade: #0003;
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif;
   --mono: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", monospace;
 }
@@ -25,6 +26,7 @@ export const style = `
     --on-accent: #0b1a30;
     --wrong: #ff9c94;
     --wrong-paper: #2c1817;
+    --shade: #0009;
   }
 }
 * { box-sizing: border-box; }
@@ -81,6 +83,8 @@ code, pre { font-family: var(--mono); font-size: .85em; }
   overflow-x: auto;
   user-select: all;
 }
+.raw { margin: -1.25rem 0 1.25rem; font-size: .85rem; }
+.raw pre { padding: .7rem; background: var(--raised); border-radius: 6px; }
 .query { margin-bottom: 1.25rem; }
 .query p, .field { margin: 0; display: flex; flex-direction: column; gap: .3rem; }
 .row { display: flex; flex-wrap: wrap; align-items: end; gap: .75rem 1rem; }
@@ -140,7 +144,14 @@ summary {
   padding: .35rem 0;
 }
 .query summary { font-size: .9rem; margin-top: .4rem; }
-.scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; }
+.scroll {
+  overflow-x: auto;
+  border: 1px solid var(--line);
+  border-radius: 8px;
+  background:
+    linear-gradient(to left, var(--paper) 1rem, transparent) right / 2rem 100% no-repeat local,
+    linear-gradient(to left, var(--shade), transparent) right / .8rem 100% no-repeat;
+}
 table { border-collapse: collapse; width: 100%; font-size: .92rem; font-variant-numeric: tabular-nums; }
 th, td {
   text-align: start;
@@ -153,8 +164,9 @@ th, td {
   text-overflow: ellipsis;
 }
 tbody tr:last-child > * { border-bottom: 0; }
-tbody tr:hover { background: var(--raised); }
-thead { background: var(--raised); }
+tbody tr:hover, tbody tr:hover th { background: var(--raised); }
+thead th { border-bottom-width: 2px; }
+th:first-child { position: sticky; left: 0; background: var(--paper); }
 thead th { font-size: .82rem; font-weight: 550; color: var(--quiet); }
 thead a { color: inherit; }
 .number { text-align: end; }
@@ -190,6 +202,7 @@ pre { margin: 0; max-height: 24rem; overflow: auto; white-space: pre-wrap; }
 }
 .links li a:hover { border-color: currentColor; }
 .forms { margin-top: 2rem; border-top: 1px solid var(--line); padding-top: 1rem; }
+.forms:has(~ .query) { margin: 0 0 1rem; border: 0; padding: 0; }
 .forms details { margin-bottom: .25rem; }
 .forms form { display: grid; gap: 1.1rem; max-width: 36rem; padding: .75rem 0 1.5rem; }
 .hint, .problem { margin: 0; font-size: .85rem; }

@@ -13,8 +13,7 @@ const maxColumns = 40
 /** Renders the items of a list as a table. */
 export function renderTable (items: readonly object[], links: readonly Links[], about: About): Markup {
   const { offer: { name, id, schemas: { read: { properties = {} } } }, related } = about
-  const merged = Object.fromEntries(items.flatMap((item) => Object.entries(item)))
-  const columns = getPropertyNames(merged, properties).filter((column) => column !== id).slice(0, maxColumns)
+  const columns = getColumns(items, about)
   const numeric = new Set(columns.filter((column) => isNumeric(column, items, { ...properties[column] })))
   const rows = items.map((item, index) => {
     const cells = columns.map((column) => {
@@ -30,7 +29,21 @@ export function renderTable (items: readonly object[], links: readonly Links[], 
 <tbody>
 ${rows}</tbody>
 </table>
-</div>`
+</div>
+<p class="hint" data-wide hidden>Scroll the table to see all of its ${columns.length + 1} columns.</p>`
+}
+
+/**
+ * Returns the columns after the id: all properties that the caller can read, so that they are the same on every page,
+ * even if no item of this page has one of them. With `fields`, only those of the items.
+ */
+function getColumns (items: readonly object[], { offer: { id, schemas }, search }: About): string[] {
+  const { properties = {} } = schemas.read
+  const merged = Object.fromEntries(items.flatMap((item) => Object.entries(item)))
+  const known = new URLSearchParams(search).has('fields') ? {} : properties
+  return getPropertyNames({ ...known, ...merged }, properties)
+    .filter((column) => column !== id)
+    .slice(0, maxColumns)
 }
 
 function renderItemLink (item: object, { self }: Links = {}, id: string): Markup {
