@@ -58,6 +58,8 @@ export interface Format {
   readonly page?: (content: Content, about: About) => string
   /** Formats a problem (RFC 9457), for clients that prefer this format to JSON. */
   readonly problem?: (problem: Readonly<Record<string, unknown>>) => string
+  /** Builds the page of the home document, for clients that prefer this format to JSON. */
+  readonly home?: (home: Home) => string
   /** Further headers of pages, in lower case. */
   readonly fields?: Readonly<Record<string, string>>
 }
@@ -74,6 +76,18 @@ export interface ListLinks {
 export type Content =
   | { readonly item: object, readonly links: Links }
   | { readonly items: readonly object[], readonly links: ListLinks }
+
+/** The home document of a service. */
+export interface Home {
+  /** The title of the service. */
+  readonly title: string
+  /** The path of the document. */
+  readonly path: string
+  /** The collections. The URI of one whose path has parameters is a template (RFC 6570). */
+  readonly collections: ReadonlyArray<Required<Link> & { readonly isTemplate: boolean }>
+  /** Other links of the service, such as the one to its OpenAPI document. */
+  readonly links: ReadonlyArray<{ readonly href: string, readonly rel: string }>
+}
 
 /** What a page shows beside its content. */
 export interface About {

@@ -4,6 +4,7 @@ import type { About, Content, Format, Links } from './format.ts'
 import { renderCurl } from './html/curl.ts'
 import { renderItemForms, renderListForms } from './html/form.ts'
 import { renderEmptyList } from './html/empty.ts'
+import { renderHome } from './html/home.ts'
 import { getHeadline, renderItem, renderRelatedLinks } from './html/item.ts'
 import { markup } from './html/markup.ts'
 import type { Markup } from './html/markup.ts'
@@ -30,6 +31,7 @@ export const html: Format = {
   describe: () => ({ type: 'string', maxLength: maxStringLength }),
   page: renderContent,
   problem: renderProblem,
+  home: renderHome,
   fields: pageHeaders
 }
 

@@ -15,39 +15,54 @@ export interface Document {
   readonly mediaTypes: readonly string[]
   /** Called once, for the first request. */
   readonly write: () => string
+  /** The same for people, with a media type of its own. Called for each request, until there is one. */
+  readonly findPage?: () => DocumentPage | undefined
   readonly links: () => readonly LinkValue[]
+}
+
+export interface DocumentPage {
+  readonly mediaType: string
+  readonly write: () => string
+  /** Further headers. */
+  readonly fields: Readonly<Record<string, string>>
 }
 
 interface RenderedDocument {
   readonly content: string
   readonly hash: string
-  readonly links: string
 }
 
-function renderDocument (document: Document): RenderedDocument {
-  const content = document.write()
-  return {
-    content,
-    hash: createHash('sha256').update(content).digest('base64url'),
-    links: formatLink(document.links())
-  }
+function render (write: () => string): RenderedDocument {
+  const content = write()
+  return { content, hash: createHash('sha256').update(content).digest('base64url') }
 }
 
 /** Creates the path of a document, with content negotiation and conditional requests. */
 export function createDocumentPath (document: Document, problems: string | undefined): ServicePath {
-  const { path, mediaTypes } = document
+  const { path } = document
   let rendered: RenderedDocument | undefined
+  let renderedPage: RenderedDocument | undefined
+  let links: string | undefined
+  let page: DocumentPage | undefined
   return {
     path,
     handle (request, reply) {
+      page ??= document.findPage?.()
+      const mediaTypes = page === undefined ? document.mediaTypes : [...document.mediaTypes, page.mediaType]
       const type = negotiate(request.headers.accept, mediaTypes)
       if (type === undefined) {
         return sendProblem(problem('not-acceptable', { properties: { available: mediaTypes } }), problems, reply)
       }
-      rendered ??= renderDocument(document)
-      const { content, hash, links } = rendered
+      links ??= formatLink(document.links())
+      const isPage = page !== undefined && type === page.mediaType
+      const { content, hash } = isPage ? renderedPage ??= render(page!.write) : rendered ??= render(document.write)
       const etag = buildEntityTag(hash, String(mediaTypes.indexOf(type)))
-      const fields = { etag, 'cache-control': 'no-cache', ...links !== '' && { link: links } }
+      const fields = {
+        ...isPage && page?.fields,
+        etag,
+        'cache-control': 'no-cache',
+        ...links !== '' && { link: links }
+      }
       const current = { tag: etag, modified: undefined }
       const outcome = evaluatePreconditions({ safe: true, fields: request.headers, current })
       if (outcome === 'failed') return sendProblem(problem('precondition-failed'), problems, reply)

@@ -1,5 +1,6 @@
 import { hal } from '../formats/hal.ts'
 import { json } from '../formats/json.ts'
+import type { Home } from '../formats/format.ts'
 import type { LinkValue } from '../http/link.ts'
 import type { ServedCollection } from '../registry.ts'
 import type { Document } from './document.ts'
@@ -20,6 +21,12 @@ export function buildHome (
     path,
     mediaTypes: [json.mediaType, hal.mediaType],
     links,
+    findPage () {
+      const format = collections.flatMap(({ collection }) => collection.formats).find(({ home }) => home !== undefined)
+      if (format?.home === undefined) return undefined
+      const { mediaType, home, fields = {} } = format
+      return { mediaType, fields, write: () => home(describeHome(path, settings, collections, links())) }
+    },
     write () {
       const found = getCollectionLinks(collections)
       return JSON.stringify({
@@ -39,5 +46,22 @@ export function buildHome (
         }
       })
     }
+  }
+}
+
+/** What a format for people gets. */
+function describeHome (
+  path: string,
+  { title = 'API' }: ServiceSettings,
+  collections: readonly ServedCollection[],
+  links: readonly LinkValue[]
+): Home {
+  return {
+    title,
+    path,
+    collections: getCollectionLinks(collections).map(({ href, name, title: label, templated }) => (
+      { href, title: label ?? name, isTemplate: templated }
+    )),
+    links: links.map(({ href, rel }) => ({ href, rel }))
   }
 }

@@ -11,7 +11,8 @@ import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import type { client as createClient } from '../../lib/client/client.ts'
-import collection, { registry } from '../../lib/index.ts'
+import { html } from '../../lib/formats/html.ts'
+import collection, { json, registry } from '../../lib/index.ts'
 import { service } from '../../lib/service/service.ts'
 import type { Definition, Storage } from '../../lib/index.ts'
 import type { ServiceOptions } from '../../lib/service/service.ts'
@@ -131,6 +132,39 @@ test('the home document lists every collection, wherever it is registered, befor
     { anchor: '/.well-known/api-catalog', item: [{ href: '/users', title: 'People' }] },
     { anchor: '/', 'service-desc': [{ href: '/openapi.json' }], 'service-doc': [{ href: 'https://example.com/docs' }] }
   ])
+})
+
+test('the home document is a page in a browser if a collection has the format html', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(service, { title: 'Shop & more', description: '/openapi.json' })
+  const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  await app.register(collection, users({ formats: [json, html] }))
+  await app.register(collection, { ...notes(), prefix: '/teams/:team' })
+  const page = await ask(app, 'GET /', { fields: { accept: browser } })
+  t.equal(page.statusCode, 200)
+  t.match(page.headers, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': /^default-src 'none'/,
+    vary: 'Accept',
+    link: /rel="service-desc"/
+  })
+  t.match(page.payload, '<h1>Shop &amp; more</h1>')
+  t.match(page.payload, '<li><a href="/users"><bdi>users</bdi></a> <code>/users</code></li>')
+  t.match(page.payload, '<li>notes <code>/teams/{team}/notes</code></li>')
+  t.match(page.payload, '<a href="/openapi.json" rel="service-desc">API description</a>')
+  const tag = String(page.headers.etag)
+  const again = await ask(app, 'GET /', { fields: { accept: browser, 'if-none-match': tag } })
+  t.equal(again.statusCode, 304)
+  t.equal(again.headers['content-security-policy'], page.headers['content-security-policy'])
+  for (const accept of ['*/*', 'application/json', 'application/hal+json']) {
+    const other = await ask(app, 'GET /', { fields: { accept } })
+    t.equal(other.headers['content-type'], accept === '*/*' ? 'application/json' : accept)
+    t.not(other.headers.etag, tag)
+  }
+
+  const untitled = await serve(t, { collections: [users({ formats: [json, html] })] })
+  t.match((await ask(untitled, 'GET /', { fields: { accept: 'text/html' } })).payload, '<h1>API</h1>')
 })
 
 test('home document and catalog follow HTTP semantics (RFC 9110, sections 8.8, 9.3.2, 12 and 13)', async (t) => {

@@ -191,6 +191,8 @@ dl > div + div { border-top: 1px solid var(--line); }
 dt { color: var(--quiet); font-size: .9rem; overflow-wrap: anywhere; }
 dd { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 pre { margin: 0; max-height: 24rem; overflow: auto; white-space: pre-wrap; }
+.home ul { flex-direction: column; gap: .6rem; font-size: 1.1rem; }
+.home code { color: var(--quiet); }
 .links { margin-top: 1.25rem; }
 .links li a {
   display: block;
@@ -205,6 +207,7 @@ pre { margin: 0; max-height: 24rem; overflow: auto; white-space: pre-wrap; }
 .forms:has(~ .query) { margin: 0 0 1rem; border: 0; padding: 0; }
 .forms details { margin-bottom: .25rem; }
 .forms form { display: grid; gap: 1.1rem; max-width: 36rem; padding: .75rem 0 1.5rem; }
+.forms p { margin: 0; }
 .hint, .problem { margin: 0; font-size: .85rem; }
 .problem { color: var(--wrong); font-weight: 550; }
 .alert {
