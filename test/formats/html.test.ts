@@ -492,6 +492,9 @@ test('a page shows only the actions of its caller, and has an ETag of its own', 
   )
   const closed = await request(app, `DELETE ${at}`, { fields: { accept } })
   t.match(closed.payload, /<h1>401 Unauthorized<\/h1>/)
+  t.match(closed.payload, /no token:\nwith a token, use <code>curl -H 'Authorization: Bearer TOKEN' '<span data-origin><\/span>\/users\/[\w-]+'</)
+  const quoted = (await ask(app, "DELETE /users/a';b", { fields: { accept } })).payload
+  t.match(quoted, "</span>/users/a&#39;\\&#39;&#39;;b'</code>", 'the command cannot be left')
   t.type(closed.headers['www-authenticate'], 'string')
 })
 

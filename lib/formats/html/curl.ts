@@ -20,6 +20,6 @@ export function renderCurl ({ offer: { mediaTypes }, origin, path, search }: Abo
 }
 
 /** Escapes text inside single quotation marks. */
-function escapeShell (text: string): string {
+export function escapeShell (text: string): string {
   return text.replaceAll("'", "'\\''")
 }

@@ -1,4 +1,5 @@
 import type { About } from '../format.ts'
+import { escapeShell } from './curl.ts'
 import { markup } from './markup.ts'
 import type { Markup } from './markup.ts'
 import { renderPage } from './page.ts'
@@ -23,6 +24,11 @@ function renderNextStep (trail: About['trail'], status: unknown): Markup | undef
   const [target, parent] = [...trail].reverse()
   if (status === 400 && target !== undefined) {
     return markup`<a href="${target.href}">Open this page without the query</a>`
+  }
+  if (status === 401) {
+    const path = escapeShell(target?.href ?? '')
+    return markup`Sign in to the service, then reload this page. A browser sends a cookie or a password, but no token:
+with a token, use <code>curl -H 'Authorization: Bearer TOKEN' '<span data-origin></span>${path}'</code>`
   }
   if (status !== 404 || parent === undefined) return undefined
   return markup`<a href="${parent.href}">Go to <bdi>${parent.title}</bdi></a>`
