@@ -641,6 +641,16 @@ test('every link within the documentation resolves', async (t) => {
   )
 })
 
+test('README.md lists every page once, in four groups', async (t) => {
+  const groups = ['Start', 'Guides', 'Reference', 'Background']
+  const listed = groups.flatMap((group) => rows('README.md', group).slice(1).map(([link]) => /\((.*)\)/.exec(link!)?.[1]))
+  t.strictSame(listed.toSorted(), pages.filter((page) => page !== 'README.md').toSorted())
+})
+
+test('no two headings of a page have the same anchor', async (t) => {
+  for (const page of pages) t.equal(new Set(anchors(page)).size, anchors(page).length, page)
+})
+
 function anchors (page: string): string[] {
   return [...text(page).matchAll(/^#+ (.*)$/gm)].map((match) =>
     match[1]!
