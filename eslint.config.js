@@ -9,7 +9,7 @@ const pageScript = {
 const parameterTuple = 'Use an object with names instead of a tuple.'
 
 export default [
-  ...neostandard({ ts: true, ignores: ['dist', '.tap'] }),
+  ...neostandard({ ts: true, ignores: ['dist', '.tap', 'site/dist', 'site/.astro'] }),
   {
     files: ['**/*.ts'],
     rules: {
