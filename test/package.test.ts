@@ -41,6 +41,7 @@ test('the package contains the files that a user needs, and no others', async (t
       'LICENSE',
       'README.md',
       'package.json',
+      'skills/fastify-collections/SKILL.md',
       ...starters,
       ...pages.map((name) => `docs/${name}`),
       ...entries
