@@ -579,11 +579,11 @@ test('hooks onError of the app see what hooks and storages throw, and no 404 or 
     throw new Error('of the storage')
   }
   await instance.register(collection, definition)
-  t.equal((await ask(instance, 'GET /notes/none')).statusCode, 404)
-  t.equal((await ask(instance, 'POST /notes', { content: { text: 1 } })).statusCode, 422)
+  t.equal((await request(instance, 'GET /notes/none')).statusCode, 404)
+  t.equal((await request(instance, 'POST /notes', { content: { text: 1 } })).statusCode, 422)
   t.same(seen, [])
-  t.equal((await ask(instance, 'GET /notes')).statusCode, 500)
-  t.equal((await ask(instance, 'POST /notes', { content: { text: 'a' } })).statusCode, 500)
+  t.equal((await request(instance, 'GET /notes')).statusCode, 500)
+  t.equal((await request(instance, 'POST /notes', { content: { text: 'a' } })).statusCode, 500)
   t.same(seen, ['of the storage', 'of a hook'])
 })
 

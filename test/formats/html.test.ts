@@ -222,7 +222,7 @@ test('the table of a list has the same columns on every page, whatever its items
   const app = await build(t, users({ formats }))
   await created(app, '/users', { ...ada })
   const getColumns = async (url: string) => {
-    const { payload } = await ask(app, `GET ${url}`, { fields: { accept } })
+    const { payload } = await request(app, `GET ${url}`, { fields: { accept } })
     return [...payload.matchAll(/<th scope="col"[^>]*>(?:<a [^>]*>)?(\w+)/g)].map(([, name]) => name)
   }
   const before = await getColumns('/users')
@@ -230,7 +230,7 @@ test('the table of a list has the same columns on every page, whatever its items
   await created(app, '/users', { email: 'grace@example.com', name: 'Grace', age: 50 })
   t.same(await getColumns('/users'), before)
   t.same(await getColumns('/users?fields=name'), ['id', 'name'])
-  const list = (await ask(app, 'GET /users', { fields: { accept } })).payload
+  const list = (await request(app, 'GET /users', { fields: { accept } })).payload
   t.ok(list.indexOf('Add an item') < list.indexOf('<table>'), 'the form to add an item is above the table')
   t.match(list, `Scroll the table to see all of its ${before.length} columns.`)
 })
@@ -252,8 +252,8 @@ test('inputs for JSON have an example of their schema', async (t) => {
     anything: Type.Unknown(),
     long: Type.Object({ text: Type.String({ default: 'x'.repeat(300) }) })
   })
-  const app = await build(t, define({ name: 'orders', schema: Order, storage: memory(), formats }) as Collection)
-  const { payload } = await ask(app, 'GET /orders', { fields: { accept } })
+  const app = await build(t, define({ name: 'orders', schema: Order, storage: memory(), formats }))
+  const { payload } = await request(app, 'GET /orders', { fields: { accept } })
   const hints = [...payload.matchAll(/<p class="hint" id="[^"]*">(.*)<\/p>/g)].map(([, hint = '']) => {
     return hint.replaceAll('&quot;', '"')
   })
@@ -271,7 +271,7 @@ test('inputs for JSON have an example of their schema', async (t) => {
 test('the form that deletes an item asks first', async (t) => {
   const app = await build(t, users({ formats }))
   const { at } = await created(app, '/users', ada)
-  const { payload } = await ask(app, `GET ${at}`, { fields: { accept } })
+  const { payload } = await request(app, `GET ${at}`, { fields: { accept } })
   t.match(payload, /<p>Delete <bdi>Ada<\/bdi>\? This page cannot undo it\.<\/p>\n<p class="send"><button class="danger">/)
 })
 
@@ -291,9 +291,9 @@ test('the page of a list has search, limit, counts and links to other pages', as
   const second = (await request(app, `GET ${next.replaceAll('&amp;', '&')}`, { fields: { accept } })).payload
   t.match(second, /rel="first"[^]*rel="prev"/)
   t.match(second, /1 item on this page ·/)
-  t.match((await ask(app, 'GET /users?limit=3', { fields: { accept } })).payload, />3 items ·/, 'of a single page')
-  t.match((await ask(app, 'GET /users?count=true', { fields: { accept } })).payload, /2 of 3/)
-  t.match((await ask(app, 'GET /users?name=zz', { fields: { accept } })).payload, /No items match\./)
+  t.match((await request(app, 'GET /users?limit=3', { fields: { accept } })).payload, />3 items ·/, 'of a single page')
+  t.match((await request(app, 'GET /users?count=true', { fields: { accept } })).payload, /2 of 3/)
+  t.match((await request(app, 'GET /users?name=zz', { fields: { accept } })).payload, /No items match\./)
   t.match(
     (await request(await build(t, users({ formats })), 'GET /users', { fields: { accept } })).payload,
     /There are no items\./
@@ -493,7 +493,7 @@ test('a page shows only the actions of its caller, and has an ETag of its own', 
   const closed = await request(app, `DELETE ${at}`, { fields: { accept } })
   t.match(closed.payload, /<h1>401 Unauthorized<\/h1>/)
   t.match(closed.payload, /no token:\nwith a token, use <code>curl -H 'Authorization: Bearer TOKEN' '<span data-origin><\/span>\/users\/[\w-]+'</)
-  const quoted = (await ask(app, "DELETE /users/a';b", { fields: { accept } })).payload
+  const quoted = (await request(app, "DELETE /users/a';b", { fields: { accept } })).payload
   t.match(quoted, "</span>/users/a&#39;\\&#39;&#39;;b'</code>", 'the command cannot be left')
   t.type(closed.headers['www-authenticate'], 'string')
 })

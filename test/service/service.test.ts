@@ -141,7 +141,7 @@ test('the home document is a page in a browser if a collection has the format ht
   const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
   await app.register(collection, users({ formats: [json, html] }))
   await app.register(collection, { ...notes(), prefix: '/teams/:team' })
-  const page = await ask(app, 'GET /', { fields: { accept: browser } })
+  const page = await request(app, 'GET /', { fields: { accept: browser } })
   t.equal(page.statusCode, 200)
   t.match(page.headers, {
     'content-type': 'text/html; charset=utf-8',
@@ -154,17 +154,17 @@ test('the home document is a page in a browser if a collection has the format ht
   t.match(page.payload, '<li>notes <code>/teams/{team}/notes</code></li>')
   t.match(page.payload, '<a href="/openapi.json" rel="service-desc">API description</a>')
   const tag = String(page.headers.etag)
-  const again = await ask(app, 'GET /', { fields: { accept: browser, 'if-none-match': tag } })
+  const again = await request(app, 'GET /', { fields: { accept: browser, 'if-none-match': tag } })
   t.equal(again.statusCode, 304)
   t.equal(again.headers['content-security-policy'], page.headers['content-security-policy'])
   for (const accept of ['*/*', 'application/json', 'application/hal+json']) {
-    const other = await ask(app, 'GET /', { fields: { accept } })
+    const other = await request(app, 'GET /', { fields: { accept } })
     t.equal(other.headers['content-type'], accept === '*/*' ? 'application/json' : accept)
     t.not(other.headers.etag, tag)
   }
 
   const untitled = await serve(t, { collections: [users({ formats: [json, html] })] })
-  t.match((await ask(untitled, 'GET /', { fields: { accept: 'text/html' } })).payload, '<h1>API</h1>')
+  t.match((await request(untitled, 'GET /', { fields: { accept: 'text/html' } })).payload, '<h1>API</h1>')
 })
 
 test('home document and catalog follow HTTP semantics (RFC 9110, sections 8.8, 9.3.2, 12 and 13)', async (t) => {

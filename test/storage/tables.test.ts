@@ -92,7 +92,7 @@ test(
     t.teardown(() => database.end())
     const storage = database.adapter()
     const { name, schema, unique } = described
-    const others = optionNames.filter(
+    const others = getOptionNames().filter(
       (option) => !option.includes('.') && !['name', 'schema', 'id', 'unique', 'list'].includes(option)
     )
     const options = { ...Object.fromEntries(others.map((option) => [option, () => {}])), name, schema, unique }

@@ -17,7 +17,7 @@ import collection, { define } from '../../lib/index.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
-import { ask, logged } from '../app.ts'
+import { request, logged } from '../app.ts'
 import { freePort } from '../ports.ts'
 import { databases, mysqlPool, noMysql, noServers } from './databases.ts'
 import type { SqlAdapter } from './databases.ts'
@@ -112,7 +112,7 @@ for (const { name, skip, open } of databases) {
     await storage.createTable(table)
     const running = await createApp(t, storage)
     const { app } = running
-    t.equal((await ask(app, 'PUT /notes/a', seed)).statusCode, 201)
+    t.equal((await request(app, 'PUT /notes/a', seed)).statusCode, 201)
     const missing = { detail: details.missing, log: /lacks a table of the definition\. .*createTable\(\).*: .*notes/ }
     const refusal = { detail: details.mismatch, log: /has a table that does not match its definition/ }
 
@@ -328,7 +328,7 @@ test('a host without a server is in the log with all its addresses, and not in t
   t.teardown(() => pool.end())
   const { app, lines } = await createApp(t, postgres(pool))
   lines.length = 0
-  const response = await ask(app, 'GET /notes')
+  const response = await request(app, 'GET /notes')
   t.equal(response.statusCode, 503)
   t.match(response.json(), { code: 'storage-unavailable', detail: /^The database of the server does not respond\./ })
   t.notMatch(response.payload, /ECONNREFUSED|127\.0/)
