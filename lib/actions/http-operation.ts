@@ -16,7 +16,14 @@ import { parseContent, readContent, readInput } from '../request/content.ts'
 import type { ParsedContent, Request } from '../request/request.ts'
 import type { Response } from '../response/response.ts'
 import { withPage } from './html-page.ts'
-import { renderRead, renderWrite, returnsRemoved } from './render.ts'
+import {
+  isSelection,
+  renderEntry,
+  renderPage,
+  renderSelection,
+  renderWrite,
+  returnsRemoved
+} from './render.ts'
 import { withTrace } from './trace-action.ts'
 
 // The door for HTTP: a request becomes an operation, and its outcome a response.
@@ -30,20 +37,18 @@ export interface HttpAction extends ActionInfo {
 /** Creates the function that handles the requests of an action. */
 export function createAction (collection: Collection, action: HttpAction): Action {
   const steps = getSteps(collection, action, { door: 'http', isJoined: false })
+  // A custom action is a POST, even if it only reads.
+  const isRead = action.safe && action.custom === undefined
   const handle: Action = async (collection, request) => {
     const exchange = new HttpExchange(collection, request)
     const operation = new HttpOperation(collection, { action, steps, exchange })
     const outcome = await steps.run(collection, operation)
     if (outcome instanceof Problem) return outcome
-    return isRead(outcome, action) ? renderRead(collection, request, outcome) : exchange.render(outcome)
+    if (outcome.kind === 'page') return renderPage(collection, request, outcome)
+    if (outcome.kind !== 'entry' || !isRead) return exchange.render(outcome)
+    return isSelection(outcome) ? renderSelection(collection, request, outcome) : renderEntry(request, outcome)
   }
-  // A custom action is a POST, even if it only reads.
-  const safe = action.safe && action.custom === undefined
-  return withTrace(action.name, withPage(collection, { action: handle, at: action.at, safe }))
-}
-
-function isRead (outcome: Outcome, { safe }: HttpAction): outcome is Parameters<typeof renderRead>[2] {
-  return outcome.kind === 'page' || (outcome.kind === 'entry' && safe)
+  return withTrace(action.name, withPage(collection, { action: handle, at: action.at, safe: isRead }))
 }
 
 class HttpExchange implements Exchange {
@@ -57,7 +62,7 @@ class HttpExchange implements Exchange {
   }
 
   /** A receipt is rendered before the commit. The same response is sent after it. */
-  readonly render = (outcome: Outcome): Response => {
+  render (outcome: Outcome): Response {
     if (this.#last?.outcome !== outcome) {
       this.#last = { outcome, response: renderWrite(this.#collection, this.request, outcome) }
     }

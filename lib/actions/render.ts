@@ -28,24 +28,48 @@ import { buildSelection } from './select.ts'
 
 // Outcomes of the engine as responses.
 
-/** Renders what a GET, HEAD or QUERY leads to. */
-export async function renderRead (
-  collection: Collection,
-  request: Request,
-  outcome: EntryOutcome | PageOutcome
-): Promise<Result> {
-  const result = outcome.kind === 'page'
-    ? await renderPage(collection, request, outcome)
-    : await renderEntry(collection, request, outcome)
-  if (outcome.isPrivate !== true || result instanceof Problem) return result
+/** Renders a page of a list. */
+export async function renderPage (collection: Collection, request: Request, outcome: PageOutcome): Promise<Result> {
+  const isQuery = request.original.method === 'QUERY'
+  const result = await (isQuery ? renderQuery : buildPage)(collection, request, outcome)
+  return outcome.isPrivate === true ? withoutStoring(result) : result
+}
+
+/** RFC 10008: a QUERY has the links of the equivalent GET, so that clients can follow them with either method. */
+async function renderQuery (collection: Collection, request: Request, outcome: PageOutcome): Promise<Result> {
+  const search = buildEquivalentGet(request.view.lists, outcome.listQuery)
+  if (search === undefined) return buildPage(collection, request, outcome)
+  const result = await buildPage(collection, { ...request, search }, outcome)
+  if (result instanceof Problem) return result
+  const location = search === '' ? request.path : `${request.path}?${search}`
+  return { ...result, fields: { ...result.fields, 'content-location': location } }
+}
+
+/** The response is for this caller only, whatever the cache policy says. */
+function withoutStoring (result: Result): Result {
+  if (result instanceof Problem) return result
   return { ...result, fields: { ...result.fields, 'cache-control': 'no-store' } }
 }
 
-async function renderEntry (collection: Collection, request: Request, outcome: EntryOutcome): Promise<Result> {
+/** Whether a read requests a part of the item, or additions to it. */
+export function isSelection ({ listQuery }: EntryOutcome): boolean {
+  return listQuery?.fields !== undefined || listQuery?.features !== undefined
+}
+
+/** Renders the item that was read. */
+export function renderEntry (request: Request, { entry, isPrivate }: EntryOutcome, selection?: Selection): Result {
+  const result = respondWithEntry(request, entry, selection)
+  return isPrivate === true ? withoutStoring(result) : result
+}
+
+/** Renders what a read requests of the item. */
+export async function renderSelection (
+  collection: Collection,
+  request: Request,
+  outcome: EntryOutcome
+): Promise<Result> {
   const { entry, listQuery = {} } = outcome
-  const isSelected = listQuery.fields !== undefined || listQuery.features !== undefined
-  const selection = isSelected ? await buildSelection(collection, [entry], { listQuery, request }) : undefined
-  return respondWithEntry(request, entry, selection)
+  return renderEntry(request, outcome, await buildSelection(collection, [entry], { listQuery, request }))
 }
 
 /** The item, or 304 if the client has it already. */
@@ -66,17 +90,6 @@ function respondWithEntry (request: Request, entry: Entry<object>, selection: Se
     ? represent(presentation, entry, wanted)
     : representSelection(presentation, entry, { ...wanted, selection })
   return markPersonal(selection, ok(representation.content, representation.fields))
-}
-
-/** RFC 10008: a QUERY has the links of the equivalent GET, so that clients can follow them with either method. */
-async function renderPage (collection: Collection, request: Request, outcome: PageOutcome): Promise<Result> {
-  if (request.original.method !== 'QUERY') return buildPage(collection, request, outcome)
-  const search = buildEquivalentGet(request.view.lists, outcome.listQuery)
-  if (search === undefined) return buildPage(collection, request, outcome)
-  const result = await buildPage(collection, { ...request, search }, outcome)
-  if (result instanceof Problem) return result
-  const location = search === '' ? request.path : `${request.path}?${search}`
-  return { ...result, fields: { ...result.fields, 'content-location': location } }
 }
 
 /** Renders what any other operation leads to. */

@@ -8,7 +8,17 @@ import { maxFailures } from '../schema/failures.ts'
 import type { Failure } from '../schema/failures.ts'
 import type { Entry } from '../storage/contract.ts'
 import { buildItem } from './build.ts'
-import type { ChangeRefusal, Content, Find, ItemChange, Operation, Outcome, ReadContent, Run } from './operation.ts'
+import type {
+  ChangeRefusal,
+  Content,
+  EntryOutcome,
+  Find,
+  ItemChange,
+  Operation,
+  Outcome,
+  ReadContent,
+  Run
+} from './operation.ts'
 import {
   explainMissing,
   isFinal,
@@ -48,38 +58,36 @@ export const list: Run = async (collection, operation) => {
 /** Replaces an item, or creates it if the definition and the caller's rights allow that. */
 export const replace: Run = async (collection, operation) => {
   const canCreate = collection.put.create && operation.id !== undefined && await operation.canCreate()
-  return writeItem(collection, operation, 'before', async (before) => {
-    if (before === undefined && !canCreate) return problem('not-found')
-    // Before the content is read: RFC 9110, section 13.2.1.
-    return operation.check?.(before) ?? decideFromContent(collection, operation, 'replace', before)
+  return writeItem(collection, operation, 'before', (before) => {
+    if (before === undefined && !canCreate) return Promise.resolve(problem('not-found'))
+    return decideFromContent(collection, operation, 'replace', before)
   })
 }
 
 export const update: Run = (collection, operation) => {
-  return writeItem(collection, operation, 'before', async (before) => {
-    if (before === undefined) return problem('not-found')
-    return operation.check?.(before) ?? decideFromContent(collection, operation, 'update', before)
+  return writeItem(collection, operation, 'before', (before) => {
+    if (before === undefined) return Promise.resolve(problem('not-found'))
+    return decideFromContent(collection, operation, 'update', before)
   })
 }
 
-async function decideFromContent (
+/** The preconditions come before the content is read: RFC 9110, section 13.2.1. */
+function decideFromContent (
   collection: Collection,
   operation: Operation,
   kind: 'replace' | 'update',
   before: Entry<object> | undefined
 ): Promise<Decision | Problem> {
-  const content = await operation.steps.content(collection, operation, before)
-  if (content instanceof Problem) return content
+  const content = operation.check?.(before) ?? operation.steps.content(collection, operation, before)
+  if (content instanceof Problem) return Promise.resolve(content)
   const { value, base } = content
-  const { id } = operation
-  const item = await buildItem(collection, operation, {
+  return buildItem(collection, operation, {
     kind: before === undefined ? 'create' : kind,
     content: value,
     before,
     base,
-    id: before?.id ?? id
+    id: before?.id ?? operation.id
   })
-  return item instanceof Problem ? item : { item }
 }
 
 export const remove: Run = async (collection, operation) => {
@@ -108,15 +116,22 @@ export const remove: Run = async (collection, operation) => {
 
 /** Creates one item, or those of an array that a feature has accepted: all of them or none. */
 export const create: Run = async (collection, operation) => {
-  const content = await operation.steps.content(collection, operation, undefined)
+  const content = operation.steps.content(collection, operation, undefined)
   if (content instanceof Problem) return content
   if (content.isMany === true) return createMany(collection, operation, content)
-  const item = await buildItem(collection, operation, { kind: 'create', content: content.value, id: operation.id })
-  if (item instanceof Problem) return item
-  return createItems(collection, operation, [item], {
-    toOutcome: ([entry]) => ({ kind: 'entry', entry: entry!, created: true }),
-    toProblem: refusalToProblem
-  })
+  const built = await buildItem(collection, operation, { kind: 'create', content: content.value, id: operation.id })
+  if (built instanceof Problem) return built
+  const change: ItemChange = { action: 'create', before: undefined, item: built.item }
+  const outcome = await storeChanges(collection, operation, { changes: [change], toOutcome: toCreated })
+  if (outcome instanceof Problem) return outcome
+  if (isRefusal(outcome)) return refusalToProblem(outcome)
+  if (collection.hooks.afterCommit === undefined) return outcome
+  await notifyChanges(collection, operation, [{ ...change, after: (outcome as EntryOutcome).entry }])
+  return outcome
+}
+
+function toCreated (entries: ReadonlyArray<Entry<object> | undefined>): EntryOutcome {
+  return { kind: 'entry', entry: entries[0]!, created: true }
 }
 
 /** 422 reports the failures of all items, each with its index. It ends after as many as a problem lists. */
@@ -124,47 +139,25 @@ async function createMany (collection: Collection, operation: Operation, content
   const items: object[] = []
   const failures: Failure[] = []
   for (const [index, value] of (content.value as readonly unknown[]).entries()) {
-    const item = await buildItem(collection, operation, { kind: 'create', content: value })
-    if (!(item instanceof Problem)) items.push(item)
-    else if (item.name === 'validation-failed') failures.push(...getFailures(item, index))
-    else return item
+    const built = await buildItem(collection, operation, { kind: 'create', content: value })
+    if (!(built instanceof Problem)) items.push(built.item)
+    else if (built.name === 'validation-failed') failures.push(...getFailures(built, index))
+    else return built
     if (failures.length >= maxFailures) break
   }
   if (failures.length > 0) {
     const errors = failures.slice(0, maxFailures)
     return problem('validation-failed', { detail: 'No item was created.', properties: { errors } })
   }
-  return createItems(collection, operation, items, {
-    toOutcome: (entries) => ({ kind: 'many', entries: entries as ReadonlyArray<Entry<object>> }),
-    toProblem: toManyProblem
-  })
-}
-
-interface CreateOptions {
-  toOutcome (entries: ReadonlyArray<Entry<object> | undefined>): Outcome
-  toProblem (refusal: ChangeRefusal): Problem
-}
-
-async function createItems (
-  collection: Collection,
-  operation: Operation,
-  items: readonly object[],
-  { toOutcome, toProblem }: CreateOptions
-): Promise<Outcome | Problem> {
   const changes = items.map((item): ItemChange => ({ action: 'create', before: undefined, item }))
-  let stored: ReadonlyArray<Entry<object> | undefined> = []
   const outcome = await storeChanges(collection, operation, {
     changes,
-    toOutcome: (entries) => {
-      stored = entries
-      return toOutcome(entries)
-    }
+    toOutcome: (entries) => ({ kind: 'many', entries: entries as ReadonlyArray<Entry<object>> })
   })
   if (outcome instanceof Problem) return outcome
-  if (isRefusal(outcome)) return toProblem(outcome)
-  if (collection.hooks.afterCommit !== undefined) {
-    await notifyChanges(collection, operation, changes.map((change, index) => ({ ...change, after: stored[index] })))
-  }
+  if (isRefusal(outcome)) return toManyProblem(outcome)
+  const { entries } = outcome as Extract<Outcome, { kind: 'many' }>
+  await notifyChanges(collection, operation, changes.map((change, index) => ({ ...change, after: entries[index] })))
   return outcome
 }
 
@@ -191,12 +184,12 @@ function getFailures ({ properties }: Problem, index: number): Failure[] {
   return failures.map((failure) => ({ ...failure, pointer: toPointer([String(index)]) + failure.pointer }))
 }
 
-const findEntry: Find = async (_collection, _operation, { id, storage, context, isMissing }) => {
-  return id === undefined || isMissing === true ? undefined : storage.find(id, context)
+const findEntry: Find = (_collection, _operation, { id, storage, context, isMissing }) => {
+  return id === undefined || isMissing === true ? Promise.resolve(undefined) : storage.find(id, context)
 }
 
 /** The representation, or the stored item after the patch. */
-const readContent: ReadContent = async (_collection, operation, before) => {
+const readContent: ReadContent = (_collection, operation, before) => {
   const isPatch = operation.action.name === 'update' && before !== undefined
   const content = isPatch ? operation.patch(before.item) : operation.content()
   return content instanceof Problem ? content : { value: content.value, base: before?.item }

@@ -27,12 +27,17 @@ export interface ItemSource {
 /** The parts of an operation that an item depends on. */
 export type ItemOperation = Pick<Operation, 'view' | 'fixed' | 'scope' | 'customAction' | 'caller' | 'request'>
 
+/** The item to write. The object distinguishes it from a problem. */
+export interface BuiltItem {
+  readonly item: object
+}
+
 /** Builds the item that a write stores. Returns 422 if the content is invalid. */
 export async function buildItem (
   collection: Collection,
   operation: ItemOperation,
   { kind, content, before, base = before?.item, id = before?.id }: ItemSource
-): Promise<object | Problem> {
+): Promise<BuiltItem | Problem> {
   const { hooks } = collection
   const { fixed, scope, view: { type } } = operation
   const draft = type.draft({ kind, content, base, id, fixed, scope: scope?.values })
@@ -45,7 +50,7 @@ export async function buildItem (
   if (item instanceof Problem) return item
   return (before === undefined ? checkAddress(type, item, draftId) : undefined) ??
     (scope && checkScope(item, scope)) ??
-    item
+    { item }
 }
 
 interface ActionReturn {

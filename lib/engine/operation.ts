@@ -84,7 +84,7 @@ export interface Operation {
 export interface Exchange {
   readonly request: Request
   /** Renders what a write leads to. The same outcome is rendered once. */
-  readonly render: (outcome: Outcome) => Response
+  render (outcome: Outcome): Response
 }
 
 /** What an operation leads to. Only failures are thrown. */
@@ -175,7 +175,7 @@ export type ReadContent = (
   collection: Collection,
   operation: Operation,
   before: Entry<object> | undefined
-) => Promise<Content | Problem>
+) => Content | Problem
 export type Write = (
   collection: Collection,
   operation: Operation,

@@ -49,11 +49,14 @@ export class View {
 
 /** Returns the view of callers who do not see these properties. */
 export function getView (collection: Viewed, hidden?: ReadonlySet<string>): View {
+  const key = hidden === undefined ? '' : JSON.stringify([...hidden])
+  return collection.views.get(key) ?? addView(collection, key, createView(collection, hidden))
+}
+
+function createView (collection: Viewed, hidden: ReadonlySet<string> | undefined): View {
   const { type, lists, storage: { supports } } = collection
-  return findView(collection, hidden === undefined ? '' : JSON.stringify([...hidden]), () => {
-    const visible = type.hide(hidden)
-    return new View(collection, visible, visible === type ? lists : hideInLists(lists, visible, supports))
-  })
+  const visible = type.hide(hidden)
+  return new View(collection, visible, visible === type ? lists : hideInLists(lists, visible, supports))
 }
 
 /**
@@ -61,18 +64,17 @@ export function getView (collection: Viewed, hidden?: ReadonlySet<string>): View
  * filter and sort by every property that a storage can compare.
  */
 export function getAppView (collection: Viewed): View {
-  const { type, lists, attached, storage: { supports } } = collection
-  return findView(collection, 'app', () => {
-    const open = type.open(Object.keys(attached.marks))
-    return new View(collection, open, openLists(lists, open, supports))
-  })
+  return collection.views.get('app') ?? addView(collection, 'app', createAppView(collection))
 }
 
-function findView ({ views }: Viewed, key: string, create: () => View): View {
-  let view = views.get(key)
-  if (view === undefined) {
-    views.set(key, view = create())
-    if (views.size > maxViews) views.delete(views.keys().next().value!)
-  }
+function createAppView (collection: Viewed): View {
+  const { type, lists, attached, storage: { supports } } = collection
+  const open = type.open(Object.keys(attached.marks))
+  return new View(collection, open, openLists(lists, open, supports))
+}
+
+function addView ({ views }: Viewed, key: string, view: View): View {
+  views.set(key, view)
+  if (views.size > maxViews) views.delete(views.keys().next().value!)
   return view
 }

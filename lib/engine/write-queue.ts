@@ -32,9 +32,8 @@ interface QueueOptions {
   readonly isRepeated: boolean
 }
 
-interface QueuedWrite<Result> extends QueueOptions {
-  /** Whether it calls functions of the app, which may write as well. */
-  readonly callsApp: boolean
+interface AppWrite<Result> {
+  readonly context: Pick<Context, 'signal'>
   write (): Promise<Result>
 }
 
@@ -42,24 +41,11 @@ interface QueuedWrite<Result> extends QueueOptions {
 export class WriteQueue {
   readonly #queues = new Map<Id, ItemQueue>()
 
-  /** Runs a write after those to the same item that began before. */
-  async run<Result> (id: Id, options: QueuedWrite<Result>): Promise<Result> {
-    const turn = this.#begin(id, options)
-    // Mostly undefined, which saves an await.
-    if (turn !== undefined) await turn
-    if (options.callsApp) return this.#runForApp(id, options)
-    try {
-      return await options.write()
-    } finally {
-      this.#end(id)
-    }
-  }
-
   /**
-   * Begins a write, which `#end` ends. Returns undefined if it can start at once, which most can; otherwise a promise
+   * Begins a write, which `end` ends. Returns undefined if it can start at once, which most can; otherwise a promise
    * that resolves when it can, or rejects if its signal is aborted first.
    */
-  #begin (id: Id, { context, isRepeated }: QueueOptions): Promise<void> | undefined {
+  begin (id: Id, { context, isRepeated }: QueueOptions): Promise<void> | undefined {
     const queue = this.#queues.get(id)
     if (queue === undefined) {
       this.#queues.set(id, new ItemQueue())
@@ -80,7 +66,7 @@ export class WriteQueue {
     })
   }
 
-  #end (id: Id): void {
+  end (id: Id): void {
     const queue = this.#queues.get(id)!
     queue.running--
     if (queue.running > 0) return
@@ -90,15 +76,15 @@ export class WriteQueue {
   }
 
   /**
-   * Runs a write with functions of the app, after `#begin`, and ends it. They may never end: when the request is
+   * Runs a write with functions of the app, after `begin`, and ends it. They may never end: when the request is
    * aborted, the next write to the item begins. What this one still writes is compared with the version it has read.
    */
-  async #runForApp<Result> (id: Id, { context: { signal }, write }: QueuedWrite<Result>): Promise<Result> {
+  async runForApp<Result> (id: Id, { context: { signal }, write }: AppWrite<Result>): Promise<Result> {
     const outer: OuterWrite = { queue: this.#queues.get(id)!, outer: findOuterWrite(), hasEnded: false }
     const end = (): void => {
       if (outer.hasEnded) return
       outer.hasEnded = true
-      this.#end(id)
+      this.end(id)
     }
     signal.addEventListener('abort', end)
     // The event does not come again.

@@ -120,7 +120,7 @@ function toProblem (result: Outcome | Refusal | Problem): Outcome | Problem {
 
 /** Whether the operation ends with what `find` has returned. */
 export function isFinal (found: Entry<object> | Moved | Problem | undefined): found is Moved | Problem {
-  return found instanceof Problem || (found !== undefined && 'kind' in found)
+  return found instanceof Problem || (found !== undefined && 'kind' in found && found.kind === 'moved')
 }
 
 /** Undefined if the item stays as it is. */
@@ -149,24 +149,39 @@ interface StoreOptions {
 export async function storeChanges (
   collection: Collection,
   operation: Operation,
-  { changes, toOutcome, inside }: StoreOptions
+  options: StoreOptions
 ): Promise<Outcome | ChangeRefusal | Problem> {
+  const { changes, toOutcome, inside } = options
+  const { storage, steps } = operation
   if (changes.length === 0 && operation.beforeCommit === undefined) return toOutcome([])
-  const write = async (options: WriteOptions): Promise<Outcome | ChangeRefusal | Problem> => {
-    const entries = changes.length === 0
-      ? []
-      : await operation.steps.write(collection, operation, changes, options)
-    if (entries instanceof Problem || 'refused' in entries) return entries
-    const outcome = toOutcome(entries)
-    return await operation.beforeCommit?.(outcome, options.storage) ?? outcome
+  if (inside !== undefined) return writeAll(collection, operation, options, inside)
+  const [only] = changes
+  const isOneStatement = changes.length === 1 && !needsTransaction(collection, operation)
+  // Most writes: this saves two async functions.
+  if (isOneStatement && steps.write === writeChanges) {
+    const entry = await writeChange(operation, only!, { storage, isInTransaction: false })
+    return entry !== undefined && isRefusal(entry) ? entry : toOutcome([entry])
   }
-  if (inside !== undefined) return write(inside)
-  if (changes.length === 1 && !needsTransaction(collection, operation)) {
-    return write({ storage: operation.storage, isInTransaction: false, transaction: undefined })
+  if (isOneStatement) {
+    return writeAll(collection, operation, options, { storage, isInTransaction: false, transaction: undefined })
   }
   return runTransaction(collection, operation, (storage, transaction) => {
-    return write({ storage, isInTransaction: true, transaction })
+    return writeAll(collection, operation, options, { storage, isInTransaction: true, transaction })
   })
+}
+
+async function writeAll (
+  collection: Collection,
+  operation: Operation,
+  { changes, toOutcome }: StoreOptions,
+  target: WriteOptions
+): Promise<Outcome | ChangeRefusal | Problem> {
+  const entries = changes.length === 0
+    ? []
+    : await operation.steps.write(collection, operation, changes, target)
+  if (entries instanceof Problem || 'refused' in entries) return entries
+  const outcome = toOutcome(entries)
+  return await operation.beforeCommit?.(outcome, target.storage) ?? outcome
 }
 
 /** The innermost `write`. */
@@ -289,12 +304,26 @@ async function retryWrite (
   { id, operation: { context, transaction }, callsApp }: QueuedWrite,
   attempt: () => Promise<Outcome | Refusal | Problem>
 ): Promise<Outcome | Problem> {
+  // A queued write may wait for a lock of this transaction, so it does not wait for that write.
+  const isQueued = transaction === undefined
   for (let attempts = 1; ; attempts++) {
-    const isRepeated = attempts > 1
-    // A queued write may wait for a lock of this transaction, so it does not wait for that write.
-    const result = transaction === undefined
-      ? await writeQueue.run(id, { context, isRepeated, callsApp, write: attempt })
-      : await attempt()
+    let result: Outcome | Refusal | Problem
+    if (isQueued) {
+      const turn = writeQueue.begin(id, { context, isRepeated: attempts > 1 })
+      // Mostly undefined, which saves an await.
+      if (turn !== undefined) await turn
+      if (callsApp) {
+        result = await writeQueue.runForApp(id, { context, write: attempt })
+      } else {
+        try {
+          result = await attempt()
+        } finally {
+          writeQueue.end(id)
+        }
+      }
+    } else {
+      result = await attempt()
+    }
     if (result instanceof Problem || !isRefusal(result)) return result
     const isRace = result.refused === 'stale' || result.refused === 'not-found'
     if (!isRace || attempts === maxAttempts) return refusalToProblem(result)

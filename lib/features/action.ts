@@ -373,7 +373,7 @@ class ActionRunner {
       const failed = operation.check?.(current)
       if (failed !== undefined) return failed
     }
-    const input = await this.#readInput(collection, operation, current)
+    const input = this.#readInput(collection, operation, current)
     if (input instanceof Problem) return input
     const impossible = current && this.#checkState(current.item)
     if (impossible !== undefined) return impossible
@@ -399,12 +399,12 @@ class ActionRunner {
     return on === 'item' && (etag?.required ?? (general && !safe))
   }
 
-  async #readInput (
+  #readInput (
     collection: Collection,
     operation: Operation,
     current: Entry<object> | undefined
-  ): Promise<object | Problem> {
-    const content = await operation.steps.content(collection, operation, current)
+  ): object | Problem {
+    const content = operation.steps.content(collection, operation, current)
     if (content instanceof Problem) return content
     const { hidden } = operation.view.type
     const unseen = hidden && findUnseen(content.value, hidden)

@@ -1,4 +1,4 @@
-import type { ReadContent } from '../engine/operation.ts'
+import type { Content } from '../engine/operation.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { Contents } from '../openapi/contents.ts'
 import type { Feature, OperationObject } from './feature.ts'
@@ -35,7 +35,7 @@ export function bulk (options: BulkOptions = {}): Feature<object> {
       }
       host.wrap('content', (next, { name }) => {
         return name === 'create' ? (...parameters) => acceptArray(next(...parameters), maximum) : next
-      })
+      }, { doors: ['http'] })
       host.describe((operation, { name }, { contents }) => {
         if (name === 'create') describeArrays(operation, contents, maximum)
       })
@@ -43,8 +43,7 @@ export function bulk (options: BulkOptions = {}): Feature<object> {
   }
 }
 
-async function acceptArray (read: ReturnType<ReadContent>, maximum: number): ReturnType<ReadContent> {
-  const content = await read
+function acceptArray (content: Content | Problem, maximum: number): Content | Problem {
   if (content instanceof Problem || !Array.isArray(content.value)) return content
   const { length } = content.value
   if (length >= 1 && length <= maximum) return { ...content, isMany: true }

@@ -141,7 +141,8 @@ function withReplay (next: Run, settings: Settings, maxLength: number): Run {
   return async (collection, operation) => {
     const { context, log } = operation
     // Only HTTP requests have this layer.
-    const { request, render } = operation.exchange!
+    const exchange = operation.exchange!
+    const { request } = exchange
     const key = getKey(collection, request, settings)
     if (key instanceof Problem) return key
     if (key === undefined) return next(collection, operation)
@@ -167,7 +168,7 @@ function withReplay (next: Run, settings: Settings, maxLength: number): Run {
     if (earlier !== undefined) return replay(earlier, claim, request)
     sweep(collection, operation, now)
     const beforeCommit: Operation['beforeCommit'] = async (outcome, storage) => {
-      const { content, ...rest } = limitContent(render(outcome), maxLength)
+      const { content, ...rest } = limitContent(exchange.render(outcome), maxLength)
       const stored: StoredResponse = { ...rest, ...encodeContent(content), sight: getVisibility(request) }
       const receipt = { ...claim, expires: clock.now() + settings.expiry, answer: JSON.stringify(stored) }
       const isKept = await storage.receipts!.keep(receipt, context)

@@ -163,12 +163,15 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
 function withDeletedOnRequest (next: Run, deletion: Deletion): Run {
   return async (collection, operation) => {
     const query = operation.action.custom === undefined ? operation.query() : {}
-    if (query instanceof Problem || query.features?.deleted !== 'true') return next(collection, operation)
+    if (query instanceof Problem) return query
+    // It is parsed once.
+    const parsed = changeOperation(operation, { query: () => query })
+    if (query.features?.deleted !== 'true') return next(collection, parsed)
     if (!await isCallerAllowed(deletion, operation)) {
       return problem('forbidden', { detail: 'The caller is not allowed to see deleted items.' })
     }
     const context = includeDeleted(operation.context)
-    const outcome = await next(collection, changeOperation(operation, { context }))
+    const outcome = await next(collection, changeOperation(parsed, { context }))
     if (outcome instanceof Problem || (outcome.kind !== 'entry' && outcome.kind !== 'page')) return outcome
     // The response is for this caller only, whatever the cache policy says.
     return { ...outcome, isPrivate: true }
@@ -198,8 +201,8 @@ function withoutMark (next: ReadContent, deletion: Deletion): ReadContent {
     const { [property]: mark, ...rest } = item as Record<string, unknown>
     return nullable ? { ...rest, [property]: null } : rest
   }
-  return async (collection, operation, before) => {
-    const content = await next(collection, operation, before)
+  return (collection, operation, before) => {
+    const content = next(collection, operation, before)
     if (content instanceof Problem || before === undefined || !isDeleted(before.item, deletion)) return content
     const { value, base } = content
     if (!isObject(value)) return content

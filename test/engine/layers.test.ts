@@ -140,6 +140,13 @@ test('timeout limits a call from code, and nothing is written after it', async (
   t.match(await calls.read(id), { item: { text: 'a' } })
 })
 
+test('an array from code is not an item, with bulk as well', async (t) => {
+  const { calls } = await serve(t, notes().with(features.bulk()))
+  const array: object = [{ text: 'a' }, { text: 'b' }]
+  await t.rejects(calls.create(array), { code: 'validation-failed', errors: [{ pointer: '', message: 'must be object' }] })
+  for await (const { item } of calls.list()) t.fail(`${item.text} was created`)
+})
+
 test('a call from code gets gone for a deleted item, and the app can restore it', async (t) => {
   const { calls } = await serve(t, notes().with(features.softDelete({ property: 'deletedAt' })))
   const { id } = await calls.create({ text: 'a' })

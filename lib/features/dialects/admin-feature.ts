@@ -63,8 +63,8 @@ export function createAdminFeature (client: AdminClient): Feature<object> {
  * the property: it is what an empty input sends.
  */
 function withStoredProperties (next: ReadContent): ReadContent {
-  return async (collection, operation, before) => {
-    const content = await next(collection, operation, before)
+  return (collection, operation, before) => {
+    const content = next(collection, operation, before)
     // Another admin client may have done it.
     if (content instanceof Problem || content.isComplete === true) return content
     if (before === undefined || !isObject(content.value)) return content

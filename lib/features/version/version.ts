@@ -5,7 +5,7 @@ import { BadOption } from '../../errors.ts'
 import { HookError } from '../../failure.ts'
 import { Problem } from '../../http/problems.ts'
 import { buildItem, getImposedValues } from '../../engine/build.ts'
-import type { ItemOperation } from '../../engine/build.ts'
+import type { BuiltItem, ItemOperation } from '../../engine/build.ts'
 import { getView } from '../../engine/view.ts'
 import type { Change, CommittedChange, HookOptions, Options, PendingWrite, StoredWrite } from '../../options.ts'
 import { normalizeDates, findDateTimes } from '../../schema/date-times.ts'
@@ -83,29 +83,28 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     const { item, before } = change
     const known = before && origins.entry.get(before)
     const content = accept(item, known?.item)
-    const built = known === undefined
+    const decided = known === undefined
       ? await createItem(item, content, change)
       : await replaceItem(known, content, change)
-    if (built instanceof Problem) return built
+    if (decided instanceof Problem) return decided
+    // The current version builds items of its own type.
+    const built = decided.item as Item
     // Dates are normalized here, because the storage finds the draft by the identity of the object.
     const presented = normalizeDates(present(built), dateTimes)
     origins.draft.set(presented, built)
     return presented
   }
 
-  async function createItem (item: object, accepted: object, origin: Origin): Promise<Item | Problem> {
+  async function createItem (item: object, accepted: object, origin: Origin): Promise<BuiltItem | Problem> {
     const id: Id | undefined = Reflect.get(item, current.id.property)
     const values = getReadOnlyValues(item)
     const content = { ...omitUndefined(accepted), ...values }
-    // The current version builds items of its own type.
-    const operation = toOperation(current, origin, values)
-    return await buildItem(current, operation, { kind: 'create', content, id }) as Item | Problem
+    return buildItem(current, toOperation(current, origin, values), { kind: 'create', content, id })
   }
 
-  async function replaceItem (before: Entry<Item>, accepted: object, origin: Origin): Promise<Item | Problem> {
+  async function replaceItem (before: Entry<Item>, accepted: object, origin: Origin): Promise<BuiltItem | Problem> {
     const content = omitUndefined({ ...before.item, ...accepted })
-    const operation = toOperation(current, origin)
-    return await buildItem(current, operation, { kind: 'replace', content, before }) as Item | Problem
+    return buildItem(current, toOperation(current, origin), { kind: 'replace', content, before })
   }
 
   /** Of the values that the scope and the URI set, those of properties that are readOnly in the current version. */
