@@ -11,10 +11,12 @@ export function run (
   parameters: readonly string[],
   folder: string
 ): { status: number | null; output: string } {
+  // If the tests run in `npx --call`, npm in the command would repeat that call.
+  const { npm_config_call: call, npm_config_package: packages, ...environment } = process.env
   const { status, stdout, stderr, error } = spawnSync(command, parameters, {
     cwd: folder,
     encoding: 'utf8',
-    env: { ...process.env, NODE_OPTIONS: '' }
+    env: { ...environment, NODE_OPTIONS: '' }
   })
   return { status, output: `${stdout}${stderr}${error ?? ''}` }
 }
