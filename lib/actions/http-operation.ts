@@ -16,6 +16,7 @@ import { parseContent, readContent, readInput } from '../request/content.ts'
 import type { ParsedContent, Request } from '../request/request.ts'
 import type { Response } from '../response/response.ts'
 import { withPage } from './html-page.ts'
+import { buildPage } from './page.ts'
 import {
   isSelection,
   renderEntry,
@@ -44,7 +45,10 @@ export function createAction (collection: Collection, action: HttpAction): Actio
     const operation = new HttpOperation(collection, { action, steps, exchange })
     const outcome = await steps.run(collection, operation)
     if (outcome instanceof Problem) return outcome
-    if (outcome.kind === 'page') return renderPage(collection, request, outcome)
+    if (outcome.kind === 'page') {
+      const isPlain = !action.isQuery && outcome.isPrivate !== true
+      return isPlain ? buildPage(collection, request, outcome) : renderPage(collection, request, outcome)
+    }
     if (outcome.kind !== 'entry' || !isRead) return exchange.render(outcome)
     return isSelection(outcome) ? renderSelection(collection, request, outcome) : renderEntry(request, outcome)
   }

@@ -28,7 +28,7 @@ import { buildSelection } from './select.ts'
 
 // Outcomes of the engine as responses.
 
-/** Renders a page of a list. */
+/** Renders a page of a QUERY, or one that is for its caller only. */
 export async function renderPage (collection: Collection, request: Request, outcome: PageOutcome): Promise<Result> {
   const isQuery = request.original.method === 'QUERY'
   const result = await (isQuery ? renderQuery : buildPage)(collection, request, outcome)
