@@ -160,7 +160,7 @@ export async function storeChanges (
   // Most writes: this saves two async functions.
   if (isOneStatement && steps.write === writeChanges) {
     const entry = await writeChange(operation, only!, { storage, isInTransaction: false })
-    return entry !== undefined && isRefusal(entry) ? entry : toOutcome([entry])
+    return entry !== undefined && isRefusal(entry) ? { ...entry, index: 0 } : toOutcome([entry])
   }
   if (isOneStatement) {
     return writeAll(collection, operation, options, { storage, isInTransaction: false, transaction: undefined })

@@ -17,6 +17,16 @@ const definition = { name: 'users', schema: User, unique: ['email'], storage: me
 
 const people = (count: number) => Array.from({ length: count }, (_, index) => ({ email: `u${index}@example.com` }))
 
+test('a refused array of one item names the item as longer ones do', async (t) => {
+  const app = await build(t, define({ ...definition, storage: memory() }).with(bulk()))
+  t.equal((await request(app, 'POST /users', { content: people(1) })).statusCode, 201)
+  t.match((await request(app, 'POST /users', { content: people(1) })).json(), {
+    status: 409,
+    detail: /^Item 0: .* No item was created\.$/,
+    errors: [{ pointer: '/0/email', message: 'must be unique' }]
+  })
+})
+
 test('POST of an array creates all items in order', async (t) => {
   const changes: unknown[] = []
   const app = await build(
