@@ -21,6 +21,7 @@ import { createEarlyCheck } from './actions/early-checks.ts'
 import { createAction } from './actions/http-operation.ts'
 import { buildCollectionRoute, buildParentRoute } from './collection.ts'
 import type { Collection } from './collection.ts'
+import { actionInfos, toActionInfo } from './engine/engine.ts'
 import { DuplicatePath } from './errors.ts'
 import { createErrorHandler, createHandler, createNotFoundHandler, createOptionsHandlers } from './handler.ts'
 import type { GetOptionsHeaders, HandlerOptions } from './handler.ts'
@@ -172,8 +173,8 @@ function getHandlerOptions (collection: Collection, route: ActionRoute): Handler
   }
 }
 
-function getInfo ({ name, at, takesQuery, custom }: ActionRoute): ActionInfo {
-  return { name, at, safe: custom?.safe ?? takesQuery === true, ...custom && { custom } }
+function getInfo ({ name, custom }: ActionRoute): ActionInfo {
+  return custom === undefined ? actionInfos[name as ActionName] : toActionInfo(custom)
 }
 
 function getMethods (routes: readonly ActionRoute[]): HTTPMethods[] {

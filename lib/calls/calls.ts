@@ -13,7 +13,7 @@ import type {
 } from './types.ts'
 import type { Patch } from '../client/types.ts'
 import type { Collection } from '../collection.ts'
-import { actionInfos, getSteps } from '../engine/engine.ts'
+import { actionInfos, getSteps, toActionInfo } from '../engine/engine.ts'
 import { changeOperation } from '../engine/operation.ts'
 import type { EntryOutcome, Operation, Outcome, PageOutcome } from '../engine/operation.ts'
 import { applyParsedPatch } from '../engine/patch.ts'
@@ -191,9 +191,8 @@ function createActionCalls (host: CallHost): Record<string, unknown> {
     { id, input = {}, options = {} }: { id?: Id, input: object | undefined, options: WriteCallOptions | undefined }
   ): Promise<unknown> {
     return runCall({ collection: host.name, id }, async () => {
-      const { name, at, safe } = action
-      const info = { name, at, safe, custom: action }
-      const { collection, operation, toStored } = await openCall(host, info, options, { id, content: input })
+      const parts = { id, content: input }
+      const { collection, operation, toStored } = await openCall(host, toActionInfo(action), options, parts)
       const outcome = await operation.steps.run(collection, operation)
       if (outcome instanceof Problem) return outcome
       // A custom action leads to an output or an entry, or to neither.

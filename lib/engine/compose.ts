@@ -68,15 +68,14 @@ export function composeSteps (
     return doors?.includes(door) !== false && !(isJoined && outermost === true)
   })
   const names: Record<Position, string[]> = { operation: [], authorized: [], find: [], content: [], write: [] }
+  const has = findPositions(action)
   let writesInTransaction = false
 
-  const has = findPositions(action)
-
   function compose<At extends Position> (position: At, innermost: Positions[At]): Positions[At] {
+    if (!has[position]) return innermost
     // TypeScript cannot see that these belong to the position.
     const own = relevant.filter((layer) => layer.position === position) as unknown as Array<Layer<At>>
     let composed = innermost
-    if (!has[position]) return composed
     for (const { feature, wrap, transaction } of sortLayers(own).reverse()) {
       const wrapped = wrap(composed, action)
       if (wrapped === composed) continue
@@ -114,7 +113,7 @@ export function sortLayers<At extends Position> (layers: ReadonlyArray<Layer<At>
   }
 }
 
-/** Returns the features around an action as a line of text: `update: timeout > idempotency > find(soft-delete)`. */
+/** Returns the features around an action as a line of text: `update: authorize > timeout > find(soft-delete)`. */
 export function describeSteps (name: string, { layers }: Steps): string {
   const inner = (['find', 'content', 'write'] as const)
     .filter((position) => layers[position].length > 0)

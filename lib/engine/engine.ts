@@ -1,7 +1,7 @@
 import type { ActionName } from '../action.ts'
 import { toCollection } from '../collection.ts'
 import type { Collection, Definition } from '../collection.ts'
-import type { ActionInfo } from '../features/feature.ts'
+import type { ActionInfo, CustomAction } from '../features/feature.ts'
 import { problem } from '../http/problems.ts'
 import { withScope } from '../storage/filter.ts'
 import { create, innermost, list, read, remove, replace, update } from './actions.ts'
@@ -18,6 +18,12 @@ export const actionInfos: Readonly<Record<ActionName, ActionInfo>> = {
   replace: { name: 'replace', at: 'item', safe: false },
   update: { name: 'update', at: 'item', safe: false },
   remove: { name: 'remove', at: 'item', safe: false }
+}
+
+/** The same for a custom action. */
+export function toActionInfo (custom: CustomAction): ActionInfo {
+  const { name, at, safe } = custom
+  return { name, at, safe, custom }
 }
 
 const runs: Readonly<Record<string, Run>> = { list, create, read, replace, update, remove }
@@ -59,10 +65,7 @@ function withParentCheck ({ parent }: Collection, next: Run): Run {
  */
 export function describeLayers (definition: Definition<object, unknown>, door: Door = 'http'): string {
   const collection = toCollection(definition)
-  const custom = [...collection.attached.actions.values()].map((action): ActionInfo => {
-    const { name, at, safe } = action
-    return { name, at, safe, custom: action }
-  })
+  const custom = [...collection.attached.actions.values()].map(toActionInfo)
   const actions = [...[...collection.actions].map((name) => actionInfos[name]), ...custom]
   return actions
     .map((action) => describeSteps(action.name, getSteps(collection, action, { door, isJoined: false })))

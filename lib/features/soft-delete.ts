@@ -46,12 +46,10 @@ export function softDelete<Item extends object = Record<string, unknown>> (
       const deletion = readOptions(host, property, allow)
       host.markProperty(property, 'readOnly')
       host.wrapRows((storage) => hideDeleted(storage, property, host.collection.timestamps.updated))
-      if (allow !== undefined) {
-        host.wrap('authorized', (next, { safe }) => safe ? withDeletedOnRequest(next, deletion) : next)
-      }
       host.wrap('find', (next, { name }) => withGone(next, deletion, canRestore(name)))
       host.wrap('content', (next, { name }) => canRestore(name) ? withoutMark(next, deletion) : next)
       if (allow !== undefined) {
+        host.wrap('authorized', (next, { safe }) => safe ? withDeletedOnRequest(next, deletion) : next)
         host.addQueryParameter('deleted', {
           on: 'both',
           schema: { type: 'boolean', default: false, description: 'Whether to include deleted items' },
@@ -97,11 +95,7 @@ function readOptions (host: Host, property: string, allow: SoftDeleteOptions['al
       'or a union of that with Type.Null() whose default is null.')
   }
   host.require('filter', 'softDelete leaves deleted items out of lists')
-  return {
-    property,
-    allow,
-    nullable
-  }
+  return { property, allow, nullable }
 }
 
 const maxRetries = 20
