@@ -117,6 +117,9 @@ export class Attachments implements Host, Attached {
   }
 
   wrap<At extends Position> (position: At, wrap: Layer<At>['wrap'], options: LayerOptions = {}): void {
+    if (position === 'write' && options.transaction !== false) {
+      this.require('transactions', `the layer of the feature ${this.#feature} around writes needs a transaction`)
+    }
     // TypeScript cannot see that the function belongs to this position.
     this.layers.push({ ...options, feature: this.#feature, position, wrap } as unknown as Layer)
   }

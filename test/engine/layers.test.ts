@@ -8,6 +8,7 @@ import * as features from '../../lib/features/index.ts'
 import collection, { define, describeLayers, problem, ProblemError, registry } from '../../lib/index.ts'
 import type { Definition, Feature } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { modified } from '../app.ts'
 
 const Note = Type.Object({
   id: Type.String({ format: 'uuid', readOnly: true }),
@@ -83,6 +84,26 @@ test('features that each must surround the other are refused', async (t) => {
   })
   const text = describeLayers(notes().with(around('a', 'b'), around('b', 'c'), around('c', 'd')))
   t.match(text, /read: authorize > find\(a > b > c\)/)
+})
+
+test('a layer of write that needs a transaction is refused on a storage without them', async (t) => {
+  const around = (transaction: boolean): Feature<object> => ({
+    name: 'around',
+    setup (host) {
+      host.wrap('write', (next) => (...parameters) => next(...parameters), { transaction })
+    }
+  })
+  const definition = define({
+    name: 'notes',
+    schema: Note,
+    storage: modified((storage) => ({ supports: { ...storage.supports, transactions: false } }))
+  })
+  t.throws(() => definition.with(around(true)), {
+    code: 'FST_COLLECTION_UNSUPPORTED',
+    message: /the layer of the feature around around writes needs a transaction/
+  })
+  const { calls } = await serve(t, definition.with(around(false)))
+  t.match(await calls.create({ text: 'a' }), { item: { text: 'a' } })
 })
 
 test('a layer can be for one door, and for outermost operations', async (t) => {
