@@ -84,6 +84,7 @@ export type {
 export type { Definition } from './collection.ts'
 export { describeLayers } from './engine/engine.ts'
 export type { LayerOptions } from './engine/compose.ts'
+export { changeOperation } from './engine/operation.ts'
 export type { Door, Operation, Outcome, Positions } from './engine/operation.ts'
 export { Malformed } from './formats/format.ts'
 export type { About, Content, CustomOffer, Format, Formatted, Link, Links, ListLinks, Offer } from './formats/format.ts'

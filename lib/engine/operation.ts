@@ -212,7 +212,13 @@ export interface Steps {
   readonly layers: Readonly<Record<Position, readonly string[]>>
 }
 
-/** Returns the operation with changes. It keeps the methods of the door. */
+/**
+ * Returns the operation with changes, for the next layer. A copy by `{ ...operation }` would lose the methods of a
+ * request.
+ *
+ * @example
+ * next(collection, changeOperation(operation, { returnsRemoved: true }))
+ */
 export function changeOperation (operation: Operation, changes: Partial<Operation>): Operation {
   return Object.assign(Object.create(operation) as Operation, changes)
 }

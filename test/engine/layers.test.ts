@@ -5,7 +5,7 @@ import Fastify from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import * as features from '../../lib/features/index.ts'
-import collection, { define, describeLayers, problem, ProblemError, registry } from '../../lib/index.ts'
+import collection, { changeOperation, define, describeLayers, problem, ProblemError, registry } from '../../lib/index.ts'
 import type { Definition, Feature } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { modified } from '../app.ts'
@@ -104,6 +104,25 @@ test('a layer of write that needs a transaction is refused on a storage without 
   })
   const { calls } = await serve(t, definition.with(around(false)))
   t.match(await calls.create({ text: 'a' }), { item: { text: 'a' } })
+})
+
+test('a layer can change an operation for the next one, over HTTP and from code', async (t) => {
+  const { app, calls } = await serve(t, notes().with({
+    name: 'shout',
+    setup (host) {
+      host.wrap('operation', (next, { name }) => (collection, operation) => {
+        const content: typeof operation.content = () => {
+          const sent = operation.content()
+          return 'value' in sent ? { value: { ...Object(sent.value), text: 'LOUD' } } : sent
+        }
+        return next(collection, name === 'create' ? changeOperation(operation, { content }) : operation)
+      })
+    }
+  }))
+  const { statusCode, headers } = await app.inject({ method: 'POST', url: '/notes', payload: { text: 'a' } })
+  t.equal(statusCode, 201)
+  t.match((await app.inject(String(headers.location))).json(), { text: 'LOUD' })
+  t.match(await calls.create({ text: 'b' }), { item: { text: 'LOUD' } })
 })
 
 test('a layer can be for one door, and for outermost operations', async (t) => {
