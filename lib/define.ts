@@ -1,4 +1,4 @@
-import { checkCache, isPersonal, readAccess, toRuleTable } from './access/rules.ts'
+import { checkCache, dependsOnCaller, readAccess, toRuleTable } from './access/rules.ts'
 import type { AccessOptions } from './access/rules.ts'
 import { checkListing, checkOptions, checkStorage, checkSupport, defaultLimit } from './checks.ts'
 import { noApp } from './collection.ts'
@@ -36,8 +36,8 @@ function addDefaults<Group extends object> (defaults: Required<Group>, options: 
 }
 
 function mergeGroup (defaults: object | undefined, options: object | undefined): Record<string, unknown> {
-  const stated = Object.entries(options ?? {}).filter(([, value]) => value !== undefined)
-  return { ...defaults, ...Object.fromEntries(stated) }
+  const given = Object.entries(options ?? {}).filter(([, value]) => value !== undefined)
+  return { ...defaults, ...Object.fromEntries(given) }
 }
 
 /** Checks the options, opens the storage and derives what does not depend on features. */
@@ -84,7 +84,7 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
   const formats = options.formats ?? [json]
   const cache = toCacheGroup(options.cache)
   for (const action of ['list', 'read'] as const) {
-    if (isPersonal(access, action)) checkCache(name, action, cache?.[action])
+    if (dependsOnCaller(access, action)) checkCache(name, action, cache?.[action])
   }
   return {
     name,
@@ -174,7 +174,7 @@ function createComposer<Schema extends ObjectSchema> (
       order,
       limit,
       featureParameters: attached.queryParameters,
-      dialects: attached.dialects,
+      querySyntaxes: attached.querySyntaxes,
       needsWholeItems: options.links !== undefined,
       supports: storage.supports
     })

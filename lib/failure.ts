@@ -194,8 +194,8 @@ function toErrorStatus (status: unknown): number | undefined {
 
 function actionErrorToProblem ({ cause, unreachable, retryAfter }: ActionError): Problem {
   if (cause instanceof ProblemError) return toOuterProblem(cause)
-  const { problem: stated, isOutcomeUnknown, detail } = Object(cause) as Record<string, unknown>
-  if (stated instanceof Problem) return stated
+  const { problem: known, isOutcomeUnknown, detail } = Object(cause) as Record<string, unknown>
+  if (known instanceof Problem) return known
   if (!unreachable) return problem('internal-error')
   const isDelay = typeof retryAfter === 'number' && retryAfter >= 0 && retryAfter < Infinity
   const seconds = isDelay ? Math.ceil(retryAfter) : 1

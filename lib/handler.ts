@@ -6,7 +6,7 @@ import type {
   RouteHandlerMethod
 } from 'fastify'
 import type { Action, AnyActionName } from './action.ts'
-import type { Response, HeaderFields } from './response/response.ts'
+import type { Response, Headers } from './response/response.ts'
 import { RequestContext } from './request/request.ts'
 import type { Collection } from './collection.ts'
 import { ActionError, errorToProblem, HookError, logFailure } from './failure.ts'
@@ -14,7 +14,7 @@ import type { Format, Formatted } from './formats/format.ts'
 import {
   findAllowed,
   getAuthorization,
-  getPersonalActions,
+  getDependentActions,
   getVaryHeaders,
   isProtected
 } from './access/authorize.ts'
@@ -57,7 +57,7 @@ export interface HandlerOptions {
 export function createHandler (collection: Collection, options: HandlerOptions): RouteHandlerMethod {
   const { action, takesQuery, cache, variesByPreference, needsFormat } = options
   const needsAuthorization = isProtected(collection)
-  const personalActions = getPersonalActions(collection)
+  const dependentActions = getDependentActions(collection)
   const isNested = collection.parent !== undefined
   const preference = variesByPreference ? ['Prefer'] : []
   const varied = mergeVary(undefined, 'Accept', ...getVaryHeaders(collection, cache), ...preference)
@@ -69,9 +69,9 @@ export function createHandler (collection: Collection, options: HandlerOptions):
     }
     const { applied } = response
     if (applied !== undefined) reply.header('preference-applied', formatPreferenceApplied(applied))
-    const policy = response.personal === true && cache.dependsOnCaller !== true ? noStore.policy : cache
-    const fields = addDescriptionLink(collection, response.fields)
-    return prepareReply(fields === response.fields ? response : { ...response, fields }, { policy, varied }, reply)
+    const policy = response.dependsOnCaller === true && cache.dependsOnCaller !== true ? noStore.policy : cache
+    const headers = addDescriptionLink(collection, response.headers)
+    return prepareReply(headers === response.headers ? response : { ...response, headers }, { policy, varied }, reply)
   }
 
   return async function (incoming, reply) {
@@ -85,9 +85,9 @@ export function createHandler (collection: Collection, options: HandlerOptions):
       const scope = authorization?.scope?.filter
       const context = new RequestContext(reply.raw, place === undefined ? scope : joinFilters(place.scope, scope))
       const view = getView(collection, authorization?.hidden)
-      const presentation = personalActions === undefined
+      const presentation = dependentActions === undefined
         ? view.present()
-        : view.present(await findAllowed(collection.access!, personalActions, incoming))
+        : view.present(await findAllowed(collection.access!, dependentActions, incoming))
       const request = toRequest({
         place,
         authorization,
@@ -112,7 +112,7 @@ export function createHandler (collection: Collection, options: HandlerOptions):
 }
 
 /** RFC 9110, section 9.3.7: returns the headers that describe the resource. */
-export type GetOptionsHeaders = (incoming: FastifyRequest) => HeaderFields | Promise<HeaderFields>
+export type GetOptionsHeaders = (incoming: FastifyRequest) => Headers | Promise<Headers>
 
 interface OptionsHandlers {
   readonly handler: RouteHandlerMethod
@@ -125,8 +125,8 @@ interface OptionsHandlers {
  */
 export function createOptionsHandlers (collection: Collection, getHeaders: GetOptionsHeaders): OptionsHandlers {
   async function prepare (incoming: FastifyRequest, reply: FastifyReply): Promise<undefined> {
-    const fields = addDescriptionLink(collection, await getHeaders(incoming))
-    prepareReply({ status: 204, fields, content: undefined }, noStore, reply)
+    const headers = addDescriptionLink(collection, await getHeaders(incoming))
+    prepareReply({ status: 204, headers, content: undefined }, noStore, reply)
   }
   return {
     handler: prepare,
@@ -219,7 +219,7 @@ function toRequest (parts: RequestParts, reply: FastifyReply): Request {
     // The wildcard comes first: a prefix may have a parameter `id` as well.
     segment: rest ?? id ?? '',
     query: incoming.query as Request['query'],
-    fields: headers,
+    headers,
     content: incoming.body as Buffer | undefined,
     format,
     view,

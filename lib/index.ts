@@ -87,7 +87,17 @@ export type { LayerOptions } from './engine/compose.ts'
 export { changeOperation } from './engine/operation.ts'
 export type { Door, Operation, Outcome, Positions } from './engine/operation.ts'
 export { Malformed } from './formats/format.ts'
-export type { About, Content, CustomOffer, Format, Formatted, Link, Links, ListLinks, Offer } from './formats/format.ts'
+export type {
+  Capabilities,
+  Content,
+  CustomCapability,
+  Format,
+  Formatted,
+  Link,
+  Links,
+  ListLinks,
+  PageContext
+} from './formats/format.ts'
 export type { Feature, Host } from './features/feature.ts'
 export type * from './access/caller.ts'
 export type {

@@ -9,7 +9,7 @@ import { Problem, problem } from '../http/problems.ts'
 import type { Request } from '../request/request.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import type { Caller } from './caller.ts'
-import { isPersonal } from './rules.ts'
+import { dependsOnCaller } from './rules.ts'
 import type { AccessContext, AccessRules, Authenticate } from './rules.ts'
 import { readScope } from './scope.ts'
 import type { Scope } from './scope.ts'
@@ -239,7 +239,7 @@ export async function findAllowed (
 }
 
 /** Returns the custom actions on items if their links depend on the caller: not everyone may call them all. */
-export function getPersonalActions ({ access, attached, formats }: Collection): readonly string[] | undefined {
+export function getDependentActions ({ access, attached, formats }: Collection): readonly string[] | undefined {
   if (access === undefined || formats.every(({ join }) => join !== undefined)) return undefined
   const names = [...attached.actions.values()].filter(({ at }) => at === 'item').map(({ name }) => name)
   return names.some((name) => access.allow[name] !== 'public') ? names : undefined
@@ -276,8 +276,8 @@ export function canIdentify ({ access, parent }: Collection): boolean {
 /** If responses of an action depend on the caller, all of them have the policy of responses to credentials. */
 export function getCachePolicy ({ access, parent, cache }: Collection, action: AnyActionName): CachePolicy {
   const policy = action === 'list' ? cache.list : cache.read
-  const personal = isPersonal(access, action) || isPersonal(parent?.collection.access, 'read')
-  return personal ? { ...policy, dependsOnCaller: true } : policy
+  const isDependent = dependsOnCaller(access, action) || dependsOnCaller(parent?.collection.access, 'read')
+  return isDependent ? { ...policy, dependsOnCaller: true } : policy
 }
 
 /** The request headers that a response with this policy depends on, if it may be stored at all. */

@@ -55,7 +55,7 @@ export interface AccessOptions<Item = object> {
    * Returns the caller, or undefined for an anonymous one. A throw means that the credentials are invalid: 401.
    * A caller is a string, or an object with an `id`, that is the same for all requests of that caller. Called once per
    * request.
-   * With it, `allow` is `'authenticated'` unless stated otherwise.
+   * With it, `allow` is `'authenticated'` unless you state another rule.
    *
    * @default callers are not identified
    * @example
@@ -123,9 +123,9 @@ export interface AccessRules {
   /** By action, also for custom ones. */
   readonly allow: Readonly<Record<ActionName, Rule> & Record<string, Rule>>
   /** The rule of actions that have none of their own; undefined if the definition states none. */
-  readonly otherwise: Rule | undefined
+  readonly defaultRule: Rule | undefined
   /** The actions whose rule the definition states; the others are public because it says nothing about them. */
-  readonly stated: ReadonlySet<ActionName>
+  readonly explicit: ReadonlySet<ActionName>
   readonly scope: ((context: AccessContext) => Scoped | undefined | Promise<Scoped | undefined>) | undefined
   /** By property; those that all callers see are left out. */
   readonly visible: ReadonlyMap<string, VisibleFunction>
@@ -153,15 +153,15 @@ export function readAccess (name: string, options: AccessOptions = {}, id: strin
     authenticate,
     vary,
     allow: readRules(name, options),
-    otherwise: getGeneralRule(options),
-    stated: getStatedActions(options),
+    defaultRule: getGeneralRule(options),
+    explicit: getExplicitActions(options),
     scope,
     visible: visibility
   }
 }
 
 /** Whether responses of the action depend on the caller. */
-export function isPersonal (access: AccessRules | undefined, action: AnyActionName): boolean {
+export function dependsOnCaller (access: AccessRules | undefined, action: AnyActionName): boolean {
   if (access === undefined) return false
   return access.allow[action] !== 'public' || access.scope !== undefined || access.visible.size > 0
 }
@@ -208,8 +208,8 @@ function readRules (name: string, options: AccessOptions): AccessRules['allow'] 
     const where = action === 'all' ? '' : ` for ${action}`
     if (rule !== undefined) checkRule(name, rule, { option: 'access.allow', where, authenticate })
   }
-  const otherwise = getGeneralRule(options) ?? 'public'
-  const rules = actionNames.map((action) => [action, given[action] ?? otherwise])
+  const defaultRule = getGeneralRule(options) ?? 'public'
+  const rules = actionNames.map((action) => [action, given[action] ?? defaultRule])
   return Object.fromEntries(rules) as Record<ActionName, Rule>
 }
 
@@ -246,7 +246,7 @@ export function toRuleTable (
   return typeof allow === 'object' ? allow : { all: allow }
 }
 
-function getStatedActions ({ authenticate, allow }: AccessOptions): AccessRules['stated'] {
+function getExplicitActions ({ authenticate, allow }: AccessOptions): AccessRules['explicit'] {
   const given = allow === undefined ? {} : toRuleTable(allow)
   if (authenticate !== undefined || given.all !== undefined) return new Set(actionNames)
   return new Set(actionNames.filter((action) => given[action] !== undefined))

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { buildAbout } from './about.ts'
+import { buildPageContext } from './page-context.ts'
 import { isProtected } from '../access/authorize.ts'
 import type { Action } from '../action.ts'
 import { notModified, withoutContent } from '../response/response.ts'
@@ -25,41 +25,42 @@ interface PagedAction {
 /** Makes the action respond with a page if the client requests such a format. */
 export function withPage (collection: Collection, { action, at, safe }: PagedAction): Action {
   if (collection.formats.every(({ page }) => page === undefined)) return action
-  const personal = mustNotBeShared(collection, at)
+  const dependence = mustNotBeShared(collection, at)
   return async (collection, request) => {
-    const { page, fields: pageHeaders, join, ...format } = request.format
+    const { page, headers: pageHeaders, join, ...format } = request.format
     const prepared = prepareRequest(request, safe)
     if (page === undefined) return action(collection, prepared)
 
     const captured = captureContent(format)
     const response = await action(collection, { ...prepared, format: captured.format })
     if (response instanceof Problem) return response
-    const { etag, 'last-modified': modified, ...fields } = response.fields
+    const { etag, 'last-modified': modified, ...rest } = response.headers
     const content = captured.getContent()
-    if (content === undefined) return { ...response, fields: etag === undefined ? fields : { ...fields, etag } }
+    if (content === undefined) return { ...response, headers: etag === undefined ? rest : { ...rest, etag } }
 
     let text: string
     try {
-      text = page(content, await buildAbout(collection, prepared, { at, tag: etag, total: fields['x-total-count'] }))
+      const context = await buildPageContext(collection, prepared, { at, tag: etag, total: rest['x-total-count'] })
+      text = page(content, context)
     } catch (thrown) {
       if (safe) throw thrown
       logRenderFailure(collection, request, thrown)
-      return withoutContent({ ...response, fields: etag === undefined ? fields : { ...fields, etag } })
+      return withoutContent({ ...response, headers: etag === undefined ? rest : { ...rest, etag } })
     }
     const tag = addCoding(etag ?? '""', hash('sha256', text).slice(0, digestLength))
-    const headers = { ...fields, ...pageHeaders, ...etag !== undefined && { etag: tag } }
+    const headers = { ...rest, ...pageHeaders, ...etag !== undefined && { etag: tag } }
     // A page also changes with the caller and the collection, so it has no date.
     const isKnown = safe && isNotModified(request, { tag, modified: undefined })
     if (isKnown instanceof Problem) return isKnown
-    if (isKnown) return { ...notModified(omitContentType(headers), response.applied), ...personal }
-    return { ...response, ...personal, fields: headers, content: text }
+    if (isKnown) return { ...notModified(omitContentType(headers), response.applied), ...dependence }
+    return { ...response, ...dependence, headers, content: text }
   }
 }
 
 /** A page shows its caller. A shared cache must not send it to another one, even if the items are the same for all. */
-function mustNotBeShared (collection: Collection, at: PagedAction['at']): { readonly personal?: true } {
+function mustNotBeShared (collection: Collection, at: PagedAction['at']): { readonly dependsOnCaller?: true } {
   const policy = getStatedPolicy(at === 'collection' ? collection.cache.list : collection.cache.read)
-  return isProtected(collection) && policy !== undefined && !isPrivate(policy) ? { personal: true } : {}
+  return isProtected(collection) && policy !== undefined && !isPrivate(policy) ? { dependsOnCaller: true } : {}
 }
 
 function prepareRequest (request: Request, safe: boolean): Request {
@@ -67,8 +68,8 @@ function prepareRequest (request: Request, safe: boolean): Request {
   return request.format.page === undefined ? request : withoutConditions(request)
 }
 
-function omitContentType ({ 'content-type': type, ...fields }: Record<string, string>): Record<string, string> {
-  return fields
+function omitContentType ({ 'content-type': type, ...rest }: Record<string, string>): Record<string, string> {
+  return rest
 }
 
 /** A format that keeps the content instead of writing it. */
@@ -95,12 +96,12 @@ const pageDigests = new RegExp(`-[0-9a-f]{${digestLength}}(?=(?:-[a-z]+)?")`, 'g
 
 /** The preconditions of a write are about the item, whatever page its entity tag was read from. */
 function withItemTags (request: Request): Request {
-  const { 'if-match': match, 'if-none-match': none } = request.fields
+  const { 'if-match': match, 'if-none-match': none } = request.headers
   if (match === undefined && none === undefined) return request
-  const fields = { ...request.fields }
-  if (match !== undefined) fields['if-match'] = match.replace(pageDigests, '')
-  if (none !== undefined) fields['if-none-match'] = none.replace(pageDigests, '')
-  return { ...request, fields }
+  const headers = { ...request.headers }
+  if (match !== undefined) headers['if-match'] = match.replace(pageDigests, '')
+  if (none !== undefined) headers['if-none-match'] = none.replace(pageDigests, '')
+  return { ...request, headers }
 }
 
 const noConditions: IncomingHttpHeaders = {
@@ -114,5 +115,5 @@ const noConditions: IncomingHttpHeaders = {
 function withoutConditions (request: Request): Request {
   const search = request.search.split('&').filter((parameter) => !/^[^=]*=?$/.test(parameter)).join('&')
   const query = Object.fromEntries(Object.entries(request.query).filter(([, value]) => value !== ''))
-  return { ...request, search, query, fields: { ...request.fields, ...noConditions } }
+  return { ...request, search, query, headers: { ...request.headers, ...noConditions } }
 }

@@ -1,6 +1,6 @@
 import { notModified, ok } from '../response/response.ts'
 import type { Result } from '../action.ts'
-import type { HeaderFields } from '../response/response.ts'
+import type { Headers } from '../response/response.ts'
 import type { PageOutcome } from '../engine/operation.ts'
 import { isNotModified } from '../engine/preconditions.ts'
 import type { Collection } from '../collection.ts'
@@ -12,7 +12,7 @@ import { buildListLinkHeader } from '../response/links.ts'
 import { representList, buildEtag, hashVersions, joinVersions } from '../response/representation.ts'
 import type { Request } from '../request/request.ts'
 import type { Page } from '../storage/contract.ts'
-import { markPersonal } from '../response/selection.ts'
+import { markDependence } from '../response/selection.ts'
 import { limitPageLength } from '../listing/page-length.ts'
 import { buildPageLinks } from '../listing/page-links.ts'
 import type { ListQuery } from '../listing/list-query.ts'
@@ -38,7 +38,7 @@ export async function buildPage (collection: Collection, request: Request, outco
   if (page instanceof Problem) return page
   const versions = page === foundPage ? foundVersions : joinVersions(presentation, page, selection)
   const links = cached === undefined ? buildPageLinks(lists, request, { page, query, listQuery }) : {}
-  const fields = cached?.fields ?? buildFields(collection, request, {
+  const headers = cached?.headers ?? buildHeaders(collection, request, {
     page,
     listQuery,
     links,
@@ -46,18 +46,18 @@ export async function buildPage (collection: Collection, request: Request, outco
   })
   const applied = getAppliedPreferences(request, page)
 
-  if (isConditional(request.fields)) {
-    const isKnown = isNotModified(request, { tag: fields.etag!, modified: undefined })
+  if (isConditional(request.headers)) {
+    const isKnown = isNotModified(request, { tag: headers.etag!, modified: undefined })
     if (isKnown instanceof Problem) return isKnown
-    if (isKnown) return markPersonal(selection, notModified(fields, applied))
+    if (isKnown) return markDependence(selection, notModified(headers, applied))
   }
   if (cached !== undefined) return ok(cached.content, cached.whole, applied)
 
   const getLinks = () => ({ self: { href: search === '' ? path : `${path}?${search}` }, ...links })
   const content = representList(presentation, page.entries, { format, path, links: getLinks, selection })
-  const whole = { ...fields, 'content-type': format.mediaType }
-  if (isCacheable) presentation.pages.add(request, { versions, total: page.total, fields, whole, content })
-  return markPersonal(selection, ok(content, whole, applied))
+  const whole = { ...headers, 'content-type': format.mediaType }
+  if (isCacheable) presentation.pages.add(request, { versions, total: page.total, headers, whole, content })
+  return markDependence(selection, ok(content, whole, applied))
 }
 
 interface PageDetails {
@@ -67,14 +67,14 @@ interface PageDetails {
   readonly etag: string
 }
 
-function buildFields (
+function buildHeaders (
   collection: Collection,
   request: Request,
   { page, listQuery, links, etag }: PageDetails
-): HeaderFields {
-  const fields: Record<string, string> = { etag }
+): Headers {
+  const headers: Record<string, string> = { etag }
   for (const hook of collection.attached.hooks.onPage) {
-    Object.assign(fields, hook({
+    Object.assign(headers, hook({
       name: collection.name,
       parameters: request.query,
       offset: listQuery.offset ?? 0,
@@ -83,9 +83,9 @@ function buildFields (
     }))
   }
   const link = buildListLinkHeader(request.presentation, links)
-  if (link !== undefined) fields.link = link
-  if (page.total !== undefined) fields['x-total-count'] = String(page.total)
-  return fields
+  if (link !== undefined) headers.link = link
+  if (page.total !== undefined) headers['x-total-count'] = String(page.total)
+  return headers
 }
 
 function getAppliedPreferences (

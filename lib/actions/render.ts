@@ -19,7 +19,7 @@ import {
 } from '../response/representation.ts'
 import { moved, noContent, notModified, ok } from '../response/response.ts'
 import type { Response } from '../response/response.ts'
-import { markPersonal } from '../response/selection.ts'
+import { markDependence } from '../response/selection.ts'
 import type { Selection } from '../response/selection.ts'
 import { renderWritten, respondToCreate, respondToUpdate, respondToWrite } from '../response/write-response.ts'
 import type { Entry } from '../storage/contract.ts'
@@ -42,13 +42,13 @@ async function renderQuery (collection: Collection, request: Request, outcome: P
   const result = await buildPage(collection, { ...request, search }, outcome)
   if (result instanceof Problem) return result
   const location = search === '' ? request.path : `${request.path}?${search}`
-  return { ...result, fields: { ...result.fields, 'content-location': location } }
+  return { ...result, headers: { ...result.headers, 'content-location': location } }
 }
 
 /** The response is for this caller only, whatever the cache policy says. */
 function withoutStoring (result: Result): Result {
   if (result instanceof Problem) return result
-  return { ...result, fields: { ...result.fields, 'cache-control': 'no-store' } }
+  return { ...result, headers: { ...result.headers, 'cache-control': 'no-store' } }
 }
 
 /** Whether a read requests a part of the item, or additions to it. */
@@ -74,9 +74,9 @@ export async function renderSelection (
 
 /** The item, or 304 if the client has it already. */
 function respondWithEntry (request: Request, entry: Entry<object>, selection: Selection | undefined): Result {
-  const { format, fields, presentation } = request
+  const { format, headers, presentation } = request
   const wanted = { format, path: getCollectionPath(request) }
-  if (isConditional(fields)) {
+  if (isConditional(headers)) {
     const headers = selection === undefined
       ? buildEntryHeaders(presentation, entry, wanted)
       : buildSelectionHeaders(presentation, entry, { ...wanted, selection })
@@ -84,12 +84,12 @@ function respondWithEntry (request: Request, entry: Entry<object>, selection: Se
     const modified = hasAdditions ? undefined : getRepresentationDate(presentation, entry)
     const isKnown = isNotModified(request, { tag: headers.etag!, modified })
     if (isKnown instanceof Problem) return isKnown
-    if (isKnown) return markPersonal(selection, notModified(headers))
+    if (isKnown) return markDependence(selection, notModified(headers))
   }
   const representation = selection === undefined
     ? represent(presentation, entry, wanted)
     : representSelection(presentation, entry, { ...wanted, selection })
-  return markPersonal(selection, ok(representation.content, representation.fields))
+  return markDependence(selection, ok(representation.content, representation.headers))
 }
 
 /** Renders what any other operation leads to. */
@@ -151,16 +151,16 @@ function renderRemoved (collection: Collection, request: Request, removed: Entry
 function renderMany (collection: Collection, request: Request, entries: ReadonlyArray<Entry<object>>): Response {
   const { format, path, preferences, presentation } = request
   if (preferences.return === 'minimal') {
-    return { status: 201, fields: {}, content: undefined, applied: { return: 'minimal' } }
+    return { status: 201, headers: {}, content: undefined, applied: { return: 'minimal' } }
   }
   const links = () => ({ self: { href: path } })
   const content = renderWritten(collection, request, () => {
     return representList(presentation, entries, { format, path, links, selection: undefined })
   })
-  if (content === undefined) return { status: 201, fields: {}, content }
+  if (content === undefined) return { status: 201, headers: {}, content }
   return {
     status: 201,
-    fields: { 'content-type': format.mediaType },
+    headers: { 'content-type': format.mediaType },
     content,
     ...preferences.return && { applied: { return: 'representation' } }
   }

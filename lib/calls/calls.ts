@@ -175,9 +175,9 @@ async function runCall<Result> (target: CallTarget, work: () => Promise<Result |
     const error = thrown instanceof HookError ? thrown.cause : thrown
     if (error instanceof Problem) throw new ProblemError(error, target)
     // Such as that of a timeout.
-    const { problem: stated } = Object(error) as { problem?: unknown }
+    const { problem: known } = Object(error) as { problem?: unknown }
     const isRefused = error instanceof ProblemError
-    if (stated instanceof Problem && !isRefused) throw new ProblemError(stated, target, { cause: error })
+    if (known instanceof Problem && !isRefused) throw new ProblemError(known, target, { cause: error })
     // The refused call of a hook or a custom action, which is not about this one.
     if (isRefused) throw new ProblemError(toOuterProblem(error), target, { cause: error })
     throw error
@@ -267,7 +267,7 @@ async function openCall (
     ...ifMatch !== undefined && {
       // Code decides itself whether it needs a precondition.
       check: (entry) => {
-        const conditions = { fields: { 'if-match': ifMatch }, format, presentation, requiresMatch: false }
+        const conditions = { headers: { 'if-match': ifMatch }, format, presentation, requiresMatch: false }
         return checkPreconditions(collection, conditions, entry)
       }
     },

@@ -58,14 +58,14 @@ const patches: Readonly<Record<string, Patch>> = {
 export const patchTypes: readonly string[] = Object.keys(patches)
 
 /** The parts of a request, or of a call from code, that a patch depends on. */
-export type PatchRequest = Pick<Request, 'view' | 'fields' | 'content'>
+export type PatchRequest = Pick<Request, 'view' | 'headers' | 'content'>
 
 /** Applies the patch of the client to the item. */
 export function applyPatch (request: PatchRequest, item: object): ParsedContent | Problem {
   const { type } = request.view
   const content = parseContent(request, parseIJson, type.schema)
   if (content instanceof Problem) return content
-  const patch = patches[parseMediaType(request.fields['content-type']) ?? ''] ?? applyMerge
+  const patch = patches[parseMediaType(request.headers['content-type']) ?? ''] ?? applyMerge
   return restoreHidden(type, item, patch(type, item, content.value))
 }
 

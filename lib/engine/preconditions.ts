@@ -8,19 +8,19 @@ import type { Request } from '../request/request.ts'
 import type { Entry } from '../storage/contract.ts'
 
 /** RFC 9110, section 13, for a read: whether the client has this representation already, or 412. */
-export function isNotModified ({ fields }: Pick<Request, 'fields'>, current: Validators): boolean | Problem {
-  const outcome = evaluatePreconditions({ safe: true, fields, current })
+export function isNotModified ({ headers }: Pick<Request, 'headers'>, current: Validators): boolean | Problem {
+  const outcome = evaluatePreconditions({ safe: true, fields: headers, current })
   if (outcome === 'failed') return preconditionFailed()
   return outcome === 'not modified'
 }
 
 /** Whether a write has to read the item first. */
-export function dependsOnItem ({ requiresMatch, fields }: Pick<Request, 'requiresMatch' | 'fields'>): boolean {
-  return requiresMatch || isConditional(fields)
+export function dependsOnItem ({ requiresMatch, headers }: Pick<Request, 'requiresMatch' | 'headers'>): boolean {
+  return requiresMatch || isConditional(headers)
 }
 
 /** The parts of a request, or of a call from code, that its preconditions depend on. */
-export type ConditionalRequest = Pick<Request, 'fields' | 'format' | 'presentation' | 'requiresMatch'>
+export type ConditionalRequest = Pick<Request, 'headers' | 'format' | 'presentation' | 'requiresMatch'>
 
 /** RFC 9110, section 13, for a write: 428 if a precondition is missing, 412 if it fails. */
 export function checkPreconditions (
@@ -28,16 +28,16 @@ export function checkPreconditions (
   request: ConditionalRequest,
   entry: Entry<object> | undefined
 ): Problem | undefined {
-  const { fields, presentation } = request
+  const { headers, presentation } = request
   if (!dependsOnItem(request)) return undefined
   const modified = entry && getLastModified(presentation, entry)
-  if (request.requiresMatch && !isConditionalWrite(fields, modified !== undefined)) {
+  if (request.requiresMatch && !isConditionalWrite(headers, modified !== undefined)) {
     return problem('precondition-required', {
       detail: 'Read the item, then repeat the request with the header If-Match and the ETag of that response.'
     })
   }
   const current = entry && getValidators(request, { version: presentation.type.getVersion(entry), modified })
-  const outcome = evaluatePreconditions({ safe: false, fields, current, weak: collection.etag.acceptWeak })
+  const outcome = evaluatePreconditions({ safe: false, fields: headers, current, weak: collection.etag.acceptWeak })
   return outcome === 'failed' ? preconditionFailed() : undefined
 }
 

@@ -3,7 +3,7 @@ import { checkHooks } from '../access/check-hooks.ts'
 import { isDefinition, toCollection } from '../collection.ts'
 import type { Definition, Related } from '../collection.ts'
 import { Unsupported } from '../errors.ts'
-import { isPersonal } from '../access/rules.ts'
+import { dependsOnCaller } from '../access/rules.ts'
 import { logUnreadable } from '../listing/unreadable.ts'
 import { withScope } from '../storage/filter.ts'
 import { describeReadItem } from '../openapi/contents.ts'
@@ -147,7 +147,7 @@ async function expandEntries (
     return related.get(name)!.entries.get(Reflect.get(item, relations[name]!.property))
   }
   return {
-    personal: chosen.some((name) => isPersonal(relations[name]!.collection.access, 'read')),
+    dependsOnCaller: chosen.some((name) => dependsOnCaller(relations[name]!.collection.access, 'read')),
     add: (entry) => Object.fromEntries(chosen.map((name) => {
       const found = find(name, entry)
       return [name, found === undefined ? null : related.get(name)!.type.show(found.item)]

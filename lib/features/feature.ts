@@ -8,7 +8,7 @@ import type { Problem } from '../http/problems.ts'
 import type { Identity } from '../schema/ids.ts'
 import type { Collection, Parent } from '../collection.ts'
 import type { ListQuery } from '../listing/list-query.ts'
-import type { Dialect, DialectParameters, QueryParameter } from '../listing/query-parameter.ts'
+import type { QuerySyntax, ClientParameters, QueryParameter } from '../listing/query-parameter.ts'
 import type { Components } from '../openapi/components.ts'
 import type { Contents } from '../openapi/contents.ts'
 import type { Related, RouteOptions, Transaction } from '../options.ts'
@@ -139,7 +139,7 @@ export interface WriteEvent {
 /** A page of a list that is about to be sent. */
 export interface ListedPage {
   readonly name: string
-  readonly parameters: DialectParameters
+  readonly parameters: ClientParameters
   /** How many items come before it. */
   readonly offset: number
   readonly length: number
@@ -173,7 +173,7 @@ export interface DescribeTools {
   /** The content of messages, by media type. */
   readonly contents: Contents
   /** Whether features add properties to problems. */
-  readonly isReworded: boolean
+  readonly addsProblemProperties: boolean
 }
 
 /** What a feature attaches itself to. */
@@ -211,7 +211,7 @@ export interface Host {
   /** Serves the collection within the items of another one, which a property names. */
   nestIn (parent: Collection, property: string): void
   /** Lets lists understand the query strings of a client as well. */
-  addDialect (dialect: Dialect): void
+  addQuerySyntax (syntax: QuerySyntax): void
   /** Says that a property holds the id of an item of another collection, for pages that link to it. */
   addRelation (property: string, collection: Related): void
   /** Completes the schema of items in responses, for OpenAPI. */
@@ -238,7 +238,7 @@ export interface Attached {
   readonly parent: Parent | undefined
   /** The names of the features that change which rows of the storage exist. */
   readonly rowLayers: readonly string[]
-  readonly dialects: readonly Dialect[]
+  readonly querySyntaxes: readonly QuerySyntax[]
   readonly relations: ReadonlyMap<string, Related>
   readonly readSchemas: ReadonlyArray<Parameters<Host['extendReadSchema']>[0]>
   readonly returnsRemoved: boolean

@@ -7,7 +7,7 @@ import type { Layer, LayerOptions } from '../engine/compose.ts'
 import type { Position } from '../engine/operation.ts'
 import { BadOption, Unsupported } from '../errors.ts'
 import { isListParameter } from '../listing/parameters.ts'
-import type { Dialect, QueryParameter } from '../listing/query-parameter.ts'
+import type { QuerySyntax, QueryParameter } from '../listing/query-parameter.ts'
 import type { Related } from '../options.ts'
 import type { Storage, Supports } from '../storage/contract.ts'
 import type {
@@ -31,7 +31,7 @@ export class Attachments implements Host, Attached {
   matchesAnySegment = false
   readonly onWrite: Hooks['onWrite'] | undefined
   parent: Parent | undefined
-  readonly dialects: Dialect[] = []
+  readonly querySyntaxes: QuerySyntax[] = []
   readonly relations = new Map<string, Related>()
   readonly readSchemas: Array<Parameters<Host['extendReadSchema']>[0]> = []
   returnsRemoved = false
@@ -146,7 +146,7 @@ export class Attachments implements Host, Attached {
   addAction (action: CustomAction): void {
     const { name } = action
     const { access } = this.collection
-    const rule = action.allow ?? access?.otherwise
+    const rule = action.allow ?? access?.defaultRule
     if (access === undefined && action.allow !== undefined && action.allow !== 'public') {
       this.fail(`the action "${name}" has allow, but the definition has no access. ` +
         'Add access: { authenticate: ({ request }) => ... }, or access: { allow: \'public\' }.')
@@ -175,8 +175,8 @@ export class Attachments implements Host, Attached {
     this.parent = { collection: parent, property }
   }
 
-  addDialect (dialect: Dialect): void {
-    this.dialects.push(dialect)
+  addQuerySyntax (syntax: QuerySyntax): void {
+    this.querySyntaxes.push(syntax)
   }
 
   addRelation (property: string, collection: Related): void {

@@ -169,7 +169,7 @@ function withReplay (next: Run, settings: Settings, maxLength: number): Run {
     sweep(collection, operation, now)
     const beforeCommit: Operation['beforeCommit'] = async (outcome, storage) => {
       const { content, ...rest } = limitContent(exchange.render(outcome), maxLength)
-      const stored: StoredResponse = { ...rest, ...encodeContent(content), sight: getVisibility(request) }
+      const stored: StoredResponse = { ...rest, ...encodeContent(content), visibility: getVisibility(request) }
       const receipt = { ...claim, expires: clock.now() + settings.expiry, answer: JSON.stringify(stored) }
       const isKept = await storage.receipts!.keep(receipt, context)
       // If not, the request took so long that another one has claimed the key.
@@ -203,7 +203,7 @@ function limitTime (milliseconds: number): Pick<Context, 'signal'> {
 
 /** A digest of the caller, the path of the collection and the header; undefined if the header is missing. */
 function getKey (collection: Collection, request: Request, settings: Settings): string | Problem | undefined {
-  const key = readKey(request.fields, settings)
+  const key = readKey(request.headers, settings)
   if (typeof key !== 'string') return key
   const path = request.segment === '' ? request.path : getCollectionPath(request)
   return digest([getKeyOwner(collection, request), path, key])
@@ -230,10 +230,10 @@ const credentialHeaders: readonly string[] = ['authorization', 'cookie', 'x-api-
  * A named caller is identified by its id and by the values that its scope sets: credentials are renewed, and a filter
  * may depend on the time. Any other caller is identified by its credentials and its whole scope.
  */
-function getKeyOwner ({ access }: Collection, { caller, scope, fields }: Request): string {
+function getKeyOwner ({ access }: Collection, { caller, scope, headers }: Request): string {
   if (caller !== undefined) return toCanonicalJson({ caller: getCallerId(caller), values: scope?.values })!
   const names = [...credentialHeaders, ...access?.vary.map((name) => name.toLowerCase()) ?? []]
-  return toCanonicalJson({ credentials: Object.fromEntries(names.map((name) => [name, fields[name]])), scope })!
+  return toCanonicalJson({ credentials: Object.fromEntries(names.map((name) => [name, headers[name]])), scope })!
 }
 
 /** A digest of the method, the target and the bytes of the content. */
@@ -258,7 +258,7 @@ interface Visibility {
 
 /** The content of a receipt. Its names are those in the databases of apps. */
 interface StoredResponse extends Omit<Response, 'content'> {
-  readonly sight: Visibility | undefined
+  readonly visibility: Visibility | undefined
   readonly content?: string | undefined
   /** Whether the content is in base64, because its format is binary. */
   readonly isBinary?: boolean
@@ -292,11 +292,11 @@ function replay ({ fingerprint, answer }: Receipt, claim: Receipt, request: Requ
   if (answer === undefined) return keyInUse()
   // `withReplay` has stored it, in this or another process.
   const stored = JSON.parse(answer) as StoredResponse
-  const { status, fields, applied, sight } = stored
-  const first: Response = { status, fields, applied, content: decodeContent(stored) }
-  const response = limitToCaller(first, canSee(getVisibility(request), sight), request)
-  const marked = { ...response.fields, 'idempotent-replayed': 'true' }
-  return { kind: 'replayed', response: { ...response, fields: marked } }
+  const { status, headers, applied, visibility } = stored
+  const first: Response = { status, headers, applied, content: decodeContent(stored) }
+  const response = limitToCaller(first, canSee(getVisibility(request), visibility), request)
+  const marked = { ...response.headers, 'idempotent-replayed': 'true' }
+  return { kind: 'replayed', response: { ...response, headers: marked } }
 }
 
 /** A caller who can no longer read gets a minimal response, as its preferences say then. */

@@ -63,8 +63,8 @@ export function softDelete<Item extends object = Record<string, unknown>> (
           }
         })
       }
-      host.describe((operation, { at }, { components, isReworded }) => {
-        if (at === 'item') operation.responses[410] = describeProblemResponse(components, 410, isReworded)
+      host.describe((operation, { at }, { components, addsProblemProperties }) => {
+        if (at === 'item') operation.responses[410] = describeProblemResponse(components, 410, addsProblemProperties)
       })
     }
   }

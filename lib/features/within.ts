@@ -1,5 +1,5 @@
 import { checkHooks } from '../access/check-hooks.ts'
-import { checkCache, isPersonal } from '../access/rules.ts'
+import { checkCache, dependsOnCaller } from '../access/rules.ts'
 import { isDefinition, toCollection } from '../collection.ts'
 import type { Definition } from '../collection.ts'
 import { getStatedPolicy } from '../http/cache-control.ts'
@@ -32,7 +32,7 @@ export function within<Item extends object = Record<string, unknown>> (
           `Available properties: ${properties.join(', ')}.`)
       }
       host.require('filter', 'within() needs filters')
-      if (isPersonal(parent.access, 'read')) {
+      if (dependsOnCaller(parent.access, 'read')) {
         for (const action of ['list', 'read'] as const) checkCache(name, action, getStatedPolicy(cache[action]))
       }
       checkHooks({ name, actions, routes }, parent, 'within()')

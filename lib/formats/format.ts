@@ -55,13 +55,13 @@ export interface Format {
   /** Returns the schema of the content for OpenAPI, given the schema of an item or of an array of items. */
   readonly describe: (schema: JsonSchema) => JsonSchema
   /** Builds a page for people, with forms for what the caller can do. Pages are built for each request. */
-  readonly page?: (content: Content, about: About) => string
+  readonly page?: (content: Content, context: PageContext) => string
   /** Formats a problem (RFC 9457), for clients that prefer this format to JSON. */
   readonly problem?: (problem: Readonly<Record<string, unknown>>) => string
   /** Builds the page of the home document, for clients that prefer this format to JSON. */
   readonly home?: (home: Home) => string
   /** Further headers of pages, in lower case. */
-  readonly fields?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** The links of a list and of its items. */
@@ -90,9 +90,9 @@ export interface Home {
 }
 
 /** What a page shows beside its content. */
-export interface About {
+export interface PageContext {
   /** What the collection offers, independent of the caller. */
-  readonly offer: Offer
+  readonly capabilities: Capabilities
   /** The path of the request. */
   readonly path: string
   /** The query string of the request, without the empty parameters that a form sends. */
@@ -116,7 +116,7 @@ export interface About {
 }
 
 /** A custom action, for a form. */
-export interface CustomOffer {
+export interface CustomCapability {
   /** The name, which is also that of its link. */
   readonly name: string
   /** Whether it is an action on an item. */
@@ -128,7 +128,7 @@ export interface CustomOffer {
 }
 
 /** What a collection offers, independent of the caller. */
-export interface Offer {
+export interface Capabilities {
   /** The name of the collection. */
   readonly name: string
   /** The property that is in the URI. */
@@ -140,7 +140,7 @@ export interface Offer {
     readonly read: JsonSchema
   }
   /** The custom actions. An item has a link to each that is possible and that the caller may call. */
-  readonly actions: readonly CustomOffer[]
+  readonly actions: readonly CustomCapability[]
   /** The media types of responses, the default first. */
   readonly mediaTypes: readonly string[]
   /** Whether requests can have JSON content. */

@@ -1,6 +1,6 @@
 // The browsable API: pages of items and lists, with forms for what the caller can do.
 
-import type { About, Content, Format, Links } from './format.ts'
+import type { PageContext, Content, Format, Links } from './format.ts'
 import { renderCurl } from './html/curl.ts'
 import { renderItemForms, renderListForms } from './html/form.ts'
 import { renderEmptyList } from './html/empty.ts'
@@ -32,14 +32,14 @@ export const html: Format = {
   page: renderContent,
   problem: renderProblem,
   home: renderHome,
-  fields: pageHeaders
+  headers: pageHeaders
 }
 
-function renderContent (content: Content, about: About): string {
-  const { offer: { name }, trail } = about
-  const { title, body } = 'item' in content ? renderItemPage(content, about) : renderListPage(content, about)
+function renderContent (content: Content, context: PageContext): string {
+  const { capabilities: { name }, trail } = context
+  const { title, body } = 'item' in content ? renderItemPage(content, context) : renderListPage(content, context)
   const fullTitle = title === name ? name : `${title} – ${name}`
-  return renderPage({ title: fullTitle, trail, content: body, aside: renderAside(about) })
+  return renderPage({ title: fullTitle, trail, content: body, aside: renderAside(context) })
 }
 
 interface TitledBody {
@@ -47,30 +47,30 @@ interface TitledBody {
   readonly body: Markup
 }
 
-function renderItemPage ({ item, links }: Extract<Content, { item: object }>, about: About): TitledBody {
+function renderItemPage ({ item, links }: Extract<Content, { item: object }>, context: PageContext): TitledBody {
   const title = getHeadline(item, links)
-  const isPartial = about.search !== '' && links.self !== undefined
+  const isPartial = context.search !== '' && links.self !== undefined
   const hint = isPartial &&
     markup`<p class="hint">This is a custom view. <a href="${links.self!.href}">Show the full item</a></p>`
   const body = markup`<h1><bdi>${title}</bdi></h1>
-${renderCurl(about)}
+${renderCurl(context)}
 ${hint}
-${renderItem(item, about)}
-${renderRelatedLinks(links, about)}
-${renderItemForms(item, links, about)}`
+${renderItem(item, context)}
+${renderRelatedLinks(links, context)}
+${renderItemForms(item, links, context)}`
   return { title, body }
 }
 
-function renderListPage ({ items, links }: Extract<Content, { items: unknown }>, about: About): TitledBody {
-  const { offer: { name, schemas: { read: { description } } }, search } = about
-  const table = items.length === 0 ? renderEmptyList(about) : renderTable(items, links.items, about)
-  const count = items.length > 0 && renderCount(items.length, links.list, about)
-  const forms = renderListForms(about, items.length === 0)
+function renderListPage ({ items, links }: Extract<Content, { items: unknown }>, context: PageContext): TitledBody {
+  const { capabilities: { name, schemas: { read: { description } } }, search } = context
+  const table = items.length === 0 ? renderEmptyList(context) : renderTable(items, links.items, context)
+  const count = items.length > 0 && renderCount(items.length, links.list, context)
+  const forms = renderListForms(context, items.length === 0)
   // There is nothing to search in an empty collection.
-  const query = (items.length > 0 || search !== '') && renderQueryForm(about)
+  const query = (items.length > 0 || search !== '') && renderQueryForm(context)
   const body = markup`<h1>${name}</h1>
 ${typeof description === 'string' && markup`<p>${description}</p>`}
-${renderCurl(about)}
+${renderCurl(context)}
 ${items.length > 0 && forms}
 ${query}
 ${table}
@@ -80,10 +80,10 @@ ${items.length === 0 && forms}`
 }
 
 /** Counting all items may be slow, so it is only done on demand. */
-function renderCount (length: number, { next, prev }: Links, about: About): Markup {
-  if (about.total !== undefined) return markup`${length} of ${about.total}`
-  const countLink = about.offer.counts &&
-    markup` · <a href="${buildListUrl(about, { count: 'true' })}">Count all</a>`
+function renderCount (length: number, { next, prev }: Links, context: PageContext): Markup {
+  if (context.total !== undefined) return markup`${length} of ${context.total}`
+  const countLink = context.capabilities.counts &&
+    markup` · <a href="${buildListUrl(context, { count: 'true' })}">Count all</a>`
   const place = (next !== undefined || prev !== undefined) && ' on this page'
   return markup`${length} ${length === 1 ? 'item' : 'items'}${place}${countLink}`
 }
@@ -100,9 +100,9 @@ function renderPageLinks (links: Links): Markup | undefined {
 }
 
 /** Creates the context of a page for which only the schema is known. */
-function createContext (read: JsonSchema): About {
+function createContext (read: JsonSchema): PageContext {
   return {
-    offer: {
+    capabilities: {
       name: 'items',
       id: 'id',
       schemas: { create: {}, replace: {}, read },

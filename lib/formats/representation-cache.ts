@@ -6,7 +6,7 @@ export interface Representation {
   /** The path of the collection at which it was requested. */
   readonly path: string
   readonly content: Formatted
-  readonly fields: Readonly<Record<string, string>>
+  readonly headers: Readonly<Record<string, string>>
   /** In milliseconds: from when on its headers include Last-Modified; undefined if they do not change. */
   readonly datedFrom?: number | undefined
 }

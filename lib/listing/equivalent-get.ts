@@ -10,7 +10,7 @@ const maxLength = 2000
 export function buildEquivalentGet (lists: Lists, listQuery: ListQuery): string | undefined {
   const { type: { id }, limit: { maximum }, parameters: known } = lists
   const { filter, search, order, fields, limit, cursor, offset, count, features = {} } = listQuery
-  // Only dialects support an offset, or a greater limit.
+  // Only query syntaxes of clients support an offset, or a greater limit.
   if (offset !== undefined || (limit !== undefined && limit > maximum)) return undefined
 
   const parameters = new URLSearchParams()
@@ -41,6 +41,6 @@ function flattenFilter (filter: Filter): Array<Condition | undefined> {
 
 /** Leaves out the id that every order ends with, because clients may not be able to sort by it. */
 function formatOrder (order: readonly Order[], id: string): string {
-  const stated = order.filter(({ property, descending }) => property !== id || descending || order.length === 1)
-  return stated.map(({ property, descending }) => descending ? `-${property}` : property).join()
+  const needed = order.filter(({ property, descending }) => property !== id || descending || order.length === 1)
+  return needed.map(({ property, descending }) => descending ? `-${property}` : property).join()
 }

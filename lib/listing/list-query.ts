@@ -12,7 +12,7 @@ export interface ListQuery {
   readonly cursor?: string
   /** Where the page begins. Only calls from code state it. */
   readonly after?: Position
-  /** How many items to skip. Only dialects support it. */
+  /** How many items to skip. Only query syntaxes of clients support it. */
   readonly offset?: number
   readonly count?: boolean
   /** The query parameters of features, as written in a query string. */

@@ -2,7 +2,7 @@ import type { ItemType } from '../schema/item-type.ts'
 import type { Order, Supports } from '../storage/contract.ts'
 import { findQueryable } from './queryable.ts'
 import type { QueryableProperty } from './queryable.ts'
-import type { Dialect, QueryParameter } from './query-parameter.ts'
+import type { QuerySyntax, QueryParameter } from './query-parameter.ts'
 
 /** Databases limit the length of a statement, which grows with the words. */
 export const maxSearchLength = 200
@@ -30,14 +30,14 @@ export interface Lists {
   /** The query parameters of features. */
   readonly featureParameters: ReadonlyMap<string, QueryParameter>
   /** The query strings of clients that lists understand as well. */
-  readonly dialects: readonly Dialect[]
+  readonly querySyntaxes: readonly QuerySyntax[]
   /** Whether a function of the definition needs the whole item, whatever the client selects. */
   readonly needsWholeItems: boolean
 }
 
 /** What the definition and its features state about lists. */
 export interface ListSettings
-  extends Pick<Lists, 'order' | 'limit' | 'featureParameters' | 'dialects' | 'needsWholeItems'> {
+  extends Pick<Lists, 'order' | 'limit' | 'featureParameters' | 'querySyntaxes' | 'needsWholeItems'> {
   readonly filter?: readonly string[] | undefined
   readonly sort?: readonly string[] | undefined
   readonly search?: readonly string[] | undefined
@@ -47,7 +47,7 @@ export interface ListSettings
 /** Derives how lists can be queried from the type of the items, the options and the support of the storage. */
 export function deriveLists (type: ItemType, settings: ListSettings): Lists {
   const { order, limit, filter, sort, search = [], supports } = settings
-  const { featureParameters, dialects, needsWholeItems } = settings
+  const { featureParameters, querySyntaxes, needsWholeItems } = settings
   const known = findQueryable(type)
   const ordered = new Map([...known].filter(([, property]) => property.ordered))
   const sortable = supports.order ? selectProperties(ordered, sort) : noProperties
@@ -72,7 +72,7 @@ export function deriveLists (type: ItemType, settings: ListSettings): Lists {
       ...search.length > 0 ? ['q'] : []
     ]),
     featureParameters,
-    dialects,
+    querySyntaxes,
     needsWholeItems
   }
 }
@@ -105,7 +105,7 @@ export function openLists (lists: Lists, type: ItemType, supports: Supports): Li
     limit: { default: maximum, maximum: Math.max(maximum, maxAppLimit) },
     search,
     featureParameters: new Map(),
-    dialects: lists.dialects,
+    querySyntaxes: lists.querySyntaxes,
     needsWholeItems,
     supports
   })

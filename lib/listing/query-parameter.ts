@@ -18,18 +18,18 @@ export interface QueryParameter {
   readonly read: (lists: Lists, value: unknown) => ListQuery | string
 }
 
-export type DialectParameters = Readonly<Record<string, unknown>>
+export type ClientParameters = Readonly<Record<string, unknown>>
 
-/** A query string, read in the dialect of a client. */
+/** A query string, read in the syntax of a client. */
 export interface Translation {
   readonly listQuery: ListQuery
-  /** The parameters that do not belong to the dialect. */
-  readonly rest: DialectParameters
+  /** The parameters that do not belong to the syntax. */
+  readonly rest: ClientParameters
 }
 
 /** Another way to write the query string of a list. */
-export interface Dialect {
-  translate (lists: Lists, parameters: DialectParameters): Translation | Problem
+export interface QuerySyntax {
+  translate (lists: Lists, parameters: ClientParameters): Translation | Problem
   /** How it requests related items, also of a single item; undefined if it does not. */
   readonly embedding: { readonly parameter: string, names (value: unknown): unknown } | undefined
   /** Its parameters, for OpenAPI. */

@@ -4,7 +4,7 @@ import { badParameter } from '../request/query.ts'
 import type { Request } from '../request/request.ts'
 import type { Condition, Filter } from '../storage/contract.ts'
 import { parseCondition, parseFilterKey, parseOperand, suggestKeys } from './conditions.ts'
-import { translateEmbedding, translateQuery } from './dialects.ts'
+import { translateEmbedding, translateQuery } from './query-syntaxes.ts'
 import { FilterCost } from './filter-cost.ts'
 import { getParameter } from './parameters.ts'
 import { addPart, combineFilters, mergeQueries } from './list-query.ts'
@@ -30,13 +30,13 @@ export function parseListQuery (
       detail: `The query is longer than ${maxLength} characters. Use the method QUERY, whose content can be longer.`
     })
   }
-  const listQuery = lists.dialects.length === 0
+  const listQuery = lists.querySyntaxes.length === 0
     ? parseParameters(lists, request, allowed)
-    : parseWithDialects(lists, request, allowed)
+    : parseWithSyntaxes(lists, request, allowed)
   return listQuery instanceof Problem ? listQuery : checkCost(listQuery.filter) ?? listQuery
 }
 
-function parseWithDialects (
+function parseWithSyntaxes (
   lists: Lists,
   request: Request,
   allowed: readonly string[] | undefined

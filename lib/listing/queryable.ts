@@ -60,8 +60,8 @@ function getVariants (schema: JsonSchema): JsonSchema[] {
 }
 
 function getScalarType ({ type, const: constant }: JsonSchema): QueryableProperty['type'] | undefined {
-  const stated = type ?? (constant === undefined ? undefined : typeof constant)
-  const [only, ...others] = [stated].flat().filter((name) => name !== 'null')
+  const named = type ?? (constant === undefined ? undefined : typeof constant)
+  const [only, ...others] = [named].flat().filter((name) => name !== 'null')
   if (typeof only !== 'string' || others.length > 0 || !scalarTypes.has(only)) return undefined
   return only as QueryableProperty['type']
 }

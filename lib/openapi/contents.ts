@@ -52,10 +52,10 @@ export class Contents {
   }
 
   list (): Content {
-    const { limit: { maximum }, dialects } = this.#collection.lists
+    const { limit: { maximum }, querySyntaxes } = this.#collection.lists
     const items = buildReadSchema(this.#components, this.#collection)
-    // Clients of dialects can request many items by their ids.
-    const maxItems = dialects.length === 0 ? maximum : Math.max(maximum, maxValues)
+    // Clients with a query syntax of their own can request many items by their ids.
+    const maxItems = querySyntaxes.length === 0 ? maximum : Math.max(maximum, maxValues)
     const list = { type: 'array', maxItems, items }
     return this.#build(this.#collection.formats, {
       schema: (format) => {

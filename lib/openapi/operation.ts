@@ -90,7 +90,7 @@ export function buildOperation (components: Components, context: OperationContex
     ...content && { requestBody: { required: !isContentOptional, content: content(contents) } },
     responses: buildResponses(components, context, contents)
   }
-  const tools = { components, contents, isReworded: collection.attached.hooks.onProblem.length > 0 }
+  const tools = { components, contents, addsProblemProperties: collection.attached.hooks.onProblem.length > 0 }
   for (const describe of collection.attached.descriptions) describe(operation, info, tools)
   return components.convert(operation)
 }

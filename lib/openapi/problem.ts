@@ -47,8 +47,8 @@ const errorsByField: JsonSchema = {
   description: 'The validation errors, by field name'
 }
 
-function buildProblemSchema (isReworded: boolean): JsonSchema {
-  const properties = isReworded
+function buildProblemSchema (addsProblemProperties: boolean): JsonSchema {
+  const properties = addsProblemProperties
     ? {
         ...members,
         errors: { anyOf: [members.errors, errorsByField] },
@@ -71,12 +71,19 @@ function getHeaders ({ supportsQuery }: Components, status: number): ResponseHea
   return supportsQuery && (status === 400 || status === 415) ? [...headers, 'Accept-Query'] : headers
 }
 
-/** Describes the response of a status, with all its problems. `isReworded`: features add properties to problems. */
-export function describeProblemResponse (components: Components, status: number, isReworded: boolean): Reference {
-  const suffix = isReworded ? 'ForProfiles' : ''
+/**
+ * Describes the response of a status, with all its problems. `addsProblemProperties`: whether features add properties
+ * to problems.
+ */
+export function describeProblemResponse (
+  components: Components,
+  status: number,
+  addsProblemProperties: boolean
+): Reference {
+  const suffix = addsProblemProperties ? 'ForProfiles' : ''
   return components.reference('responses', toPascalCase(getStatusPhrase(status)) + suffix, () => {
     const rows = Object.entries(problems).filter(([, row]) => row.status === status)
-    const schema = components.reference('schemas', `Problem${suffix}`, () => buildProblemSchema(isReworded))
+    const schema = components.reference('schemas', `Problem${suffix}`, () => buildProblemSchema(addsProblemProperties))
     const [name, row] = rows[0] ?? []
     const example = { type: 'about:blank', title: getStatusPhrase(status), status, detail: row?.detail, code: name }
     return {

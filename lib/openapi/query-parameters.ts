@@ -60,7 +60,7 @@ export function describeListParameter (lists: Lists, name: string): JsonSchema {
 
 /** Returns the schemas of the parameters by name, filters last. */
 function getSchemas (lists: Lists, operation: 'list' | 'read'): Record<string, JsonSchema> {
-  const { parameters: offered, filterable, dialects } = lists
+  const { parameters: offered, filterable, querySyntaxes } = lists
   const names = operation === 'list'
     ? [...offered]
     : getItemParameters(lists).filter((name) => offered.has(name))
@@ -68,7 +68,7 @@ function getSchemas (lists: Lists, operation: 'list' | 'read'): Record<string, J
   for (const name of names) schemas[name] = describeListParameter(lists, name)
   if (operation === 'read') return schemas
   for (const [name, key] of getFilterKeys(filterable, offered)) schemas[name] = describeFilter(key)
-  return Object.assign(schemas, ...dialects.map(({ parameters }) => parameters))
+  return Object.assign(schemas, ...querySyntaxes.map(({ parameters }) => parameters))
 }
 
 const conditions: Readonly<Record<FilterKey['is'], string>> = {

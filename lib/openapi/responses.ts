@@ -210,9 +210,9 @@ export function buildResponses (
     responses[200] = { ...responses['2XX']!, description: 'The deleted item' }
     delete responses['2XX']
   }
-  const isReworded = collection.attached.hooks.onProblem.length > 0
+  const addsProblemProperties = collection.attached.hooks.onProblem.length > 0
   for (const { status, applies } of problemCases) {
-    if (applies(context)) responses[status] = describeProblemResponse(components, status, isReworded)
+    if (applies(context)) responses[status] = describeProblemResponse(components, status, addsProblemProperties)
   }
   return responses
 }

@@ -26,7 +26,7 @@ export interface Request {
   /** Properties whose values the URI sets, such as the id of the parent of a nested collection. */
   readonly fixed: Readonly<Record<string, Id>> | undefined
   readonly query: Readonly<Record<string, unknown>>
-  readonly fields: IncomingHttpHeaders
+  readonly headers: IncomingHttpHeaders
   readonly content: Buffer | undefined
   /** The format of the response. */
   readonly format: Format

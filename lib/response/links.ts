@@ -5,7 +5,7 @@ import type { LinkValue } from '../http/link.ts'
 import type { Entry, Id } from '../storage/contract.ts'
 import { isUuid } from '../schema/uuid.ts'
 import type { Presentation } from './presentation.ts'
-import type { HeaderFields } from './response.ts'
+import type { Headers } from './response.ts'
 
 // Links of items and lists (RFC 8288). `path` is always the path of the collection.
 
@@ -106,9 +106,9 @@ export function buildListLinkHeader ({ inputs }: Presentation, pages: Links): st
 }
 
 /** Adds the link that every response has: to the description of the service. */
-export function addDescriptionLink (collection: Described, fields: HeaderFields): HeaderFields {
-  if (collection.app.service.description === undefined || fields.link !== undefined) return fields
-  return { ...fields, link: formatLink(getDescriptionLinks(collection)) }
+export function addDescriptionLink (collection: Described, headers: Headers): Headers {
+  if (collection.app.service.description === undefined || headers.link !== undefined) return headers
+  return { ...headers, link: formatLink(getDescriptionLinks(collection)) }
 }
 
 interface Described {

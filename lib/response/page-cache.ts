@@ -1,5 +1,5 @@
 import type { Formatted } from '../formats/format.ts'
-import type { HeaderFields } from './response.ts'
+import type { Headers } from './response.ts'
 
 /** What the storage returned for a page: if it is the same again, so is the response. */
 export interface PageState {
@@ -9,9 +9,9 @@ export interface PageState {
 
 export interface CachedPage extends PageState {
   /** The headers of a 304, without Content-Type. */
-  readonly fields: HeaderFields
+  readonly headers: Headers
   /** All headers. */
-  readonly whole: HeaderFields
+  readonly whole: Headers
   readonly content: Formatted
 }
 

@@ -1,6 +1,6 @@
 import type { Formatted } from '../formats/format.ts'
 import type { FastifyReply } from 'fastify'
-import type { HeaderFields, Response } from './response.ts'
+import type { Headers, Response } from './response.ts'
 import { addDescriptionLink } from './links.ts'
 import type { Collection } from '../collection.ts'
 import { isProtected } from '../access/authorize.ts'
@@ -30,17 +30,17 @@ interface Caching {
  */
 export function prepareReply (response: Response, caching: Caching, reply: FastifyReply): Formatted | undefined {
   const { policy, varied } = caching
-  const { status, fields, content } = response
-  const { method, headers } = reply.request
+  const { status, headers, content } = response
+  const { method, headers: received } = reply.request
   const credentials = policy.dependsOnCaller === true ||
-    headers.authorization !== undefined || headers.cookie !== undefined
+    received.authorization !== undefined || received.cookie !== undefined
   reply.code(status)
   reply.header('cache-control', buildCacheControl({ safe: safeMethods.has(method), status, credentials }, policy))
   addVary(varied, reply)
   reply.header('x-content-type-options', 'nosniff')
-  setHeaders(fields, reply)
-  if (status === 304 && fields.etag !== undefined) {
-    reply.header('etag', getKnownTag(fields.etag, headers))
+  setHeaders(headers, reply)
+  if (status === 304 && headers.etag !== undefined) {
+    reply.header('etag', getKnownTag(headers.etag, received))
   }
   if (content === undefined) return undefined
   // With its own serializer, a reply keeps its Content-Type: JSON has no charset parameter (RFC 8259, section 11).
@@ -54,8 +54,8 @@ function addVary (names: string, reply: FastifyReply): void {
   reply.header('vary', present === undefined ? names : mergeVary(String(present), ...names.split(', ')))
 }
 
-export function setHeaders (fields: HeaderFields, reply: FastifyReply): void {
-  for (const name in fields) reply.header(name, fields[name])
+export function setHeaders (headers: Headers, reply: FastifyReply): void {
+  for (const name in headers) reply.header(name, headers[name])
 }
 
 function toContent (content: unknown): string {
@@ -78,18 +78,18 @@ function completeProblem ({ attached: { hooks: { onProblem } } }: Collection, pr
 
 /** Sets the status and the headers of a problem, and returns the content, which Fastify sends. */
 export function prepareProblem (collection: Collection, problem: Problem, reply: FastifyReply): Formatted | undefined {
-  const { url, headers } = reply.request
+  const { url, headers: received } = reply.request
   const instance = url.split('?', 1)[0]!
-  const fields: Record<string, string> = { 'content-type': 'application/problem+json', ...problem.headers }
+  const headers: Record<string, string> = { 'content-type': 'application/problem+json', ...problem.headers }
   // A plugin of the app may have set its own challenge.
   if (problem.status === 401 && !reply.hasHeader('www-authenticate')) {
-    fields['www-authenticate'] ??= buildChallenge(headers.authorization, collection.challenge)
+    headers['www-authenticate'] ??= buildChallenge(received.authorization, collection.challenge)
   }
   const content = formatProblem(completeProblem(collection, problem), collection.app.service.problems, instance)
-  const page = renderProblemPage(collection, { content, accept: headers.accept })
+  const page = renderProblemPage(collection, { content, accept: received.accept })
   const response = {
     status: problem.status,
-    fields: addDescriptionLink(collection, { ...fields, ...page?.fields }),
+    headers: addDescriptionLink(collection, { ...headers, ...page?.headers }),
     content: page?.content ?? content
   }
   return prepareReply(response, isProtected(collection) ? noStoreForCallers : noStore, reply)
@@ -102,7 +102,7 @@ interface ProblemSource {
 }
 
 interface ProblemPage {
-  readonly fields: HeaderFields
+  readonly headers: Headers
   readonly content: string
 }
 
@@ -114,7 +114,7 @@ function renderProblemPage ({ formats }: Collection, source: ProblemSource): Pro
   const mediaType = negotiate(accept, ['application/problem+json', 'application/json', format.mediaType])
   if (mediaType !== format.mediaType) return undefined
   return {
-    fields: { ...format.fields, 'content-type': format.mediaType },
+    headers: { ...format.headers, 'content-type': format.mediaType },
     content: format.problem(JSON.parse(content))
   }
 }

@@ -66,7 +66,7 @@ export function represent (presentation: Presentation, entry: Entry<object>, tar
   const representation = {
     path,
     content: cached?.content ?? renderContent(presentation, entry, target),
-    fields: buildEntryHeaders(presentation, entry, target, { 'content-type': format.mediaType })
+    headers: buildEntryHeaders(presentation, entry, target, { 'content-type': format.mediaType })
   }
   // Storages that keep their entries freeze them. Others return new objects for each request.
   if (Object.isFrozen(entry)) {
@@ -79,9 +79,9 @@ export function represent (presentation: Presentation, entry: Entry<object>, tar
 function findDatedFrom (
   presentation: Presentation,
   entry: Entry<object>,
-  { fields }: Pick<Representation, 'fields'>
+  { headers }: Pick<Representation, 'headers'>
 ): number | undefined {
-  const modified = 'last-modified' in fields ? undefined : getRepresentationDate(presentation, entry)
+  const modified = 'last-modified' in headers ? undefined : getRepresentationDate(presentation, entry)
   return modified === undefined ? undefined : modified.getTime() + clockTolerance
 }
 
@@ -101,28 +101,28 @@ function buildContentLinks (presentation: Presentation, entry: Entry<object>, { 
   return format.join === undefined ? buildItemLinks(presentation, entry, path) : noLinks
 }
 
-/** Adds the headers of an entry to `fields`. A 304 has them as well: RFC 9110, section 15.4.5. */
+/** Adds the headers of an entry to `headers`. A 304 has them as well: RFC 9110, section 15.4.5. */
 export function buildEntryHeaders (
   presentation: Presentation,
   entry: Entry<object>,
   target: RenderTarget,
-  fields: Record<string, string> = {}
+  headers: Record<string, string> = {}
 ): Record<string, string> {
-  fields.etag = buildEtag(presentation, presentation.type.getVersion(entry), target.format)
-  addLinkHeader(presentation, target, fields)
+  headers.etag = buildEtag(presentation, presentation.type.getVersion(entry), target.format)
+  addLinkHeader(presentation, target, headers)
   const modified = getRepresentationDate(presentation, entry)
   // A date that a later change could have as well is no validator. A date in the future is never sent.
-  if (modified !== undefined && isSettled(modified)) fields['last-modified'] = formatDate(modified)
-  return fields
+  if (modified !== undefined && isSettled(modified)) headers['last-modified'] = formatDate(modified)
+  return headers
 }
 
 /** Adds the header Link, which does not depend on the version of the entry. */
 export function addLinkHeader (
   presentation: Presentation,
   { path }: RenderTarget,
-  fields: Record<string, string>
+  headers: Record<string, string>
 ): void {
-  fields.link = buildItemLinkHeader(presentation, path)
+  headers.link = buildItemLinkHeader(presentation, path)
 }
 
 interface SelectionTarget extends RenderTarget {
@@ -134,7 +134,7 @@ export function representSelection (
   presentation: Presentation,
   entry: Entry<object>,
   target: SelectionTarget
-): Pick<Representation, 'content' | 'fields'> {
+): Pick<Representation, 'content' | 'headers'> {
   const { format, selection } = target
   return {
     content: format.item(
@@ -142,7 +142,7 @@ export function representSelection (
       buildContentLinks(presentation, entry, target),
       presentation.type.messages.read
     ),
-    fields: { 'content-type': format.mediaType, ...buildSelectionHeaders(presentation, entry, target) }
+    headers: { 'content-type': format.mediaType, ...buildSelectionHeaders(presentation, entry, target) }
   }
 }
 
@@ -156,10 +156,10 @@ export function buildSelectionHeaders (
   target: SelectionTarget
 ): Record<string, string> {
   const { format, selection } = target
-  const { 'last-modified': modified, ...fields } = buildEntryHeaders(presentation, entry, target)
+  const { 'last-modified': modified, ...headers } = buildEntryHeaders(presentation, entry, target)
   const etag = buildEtag(presentation, getSelectionVersion(presentation.type, entry, selection), format)
-  if (modified === undefined || selection.additions.length > 0) return { ...fields, etag }
-  return { ...fields, etag, 'last-modified': modified }
+  if (modified === undefined || selection.additions.length > 0) return { ...headers, etag }
+  return { ...headers, etag, 'last-modified': modified }
 }
 
 interface ListTarget extends RenderTarget {

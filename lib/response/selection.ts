@@ -9,7 +9,7 @@ export interface Addition {
   /** Distinguishes this representation of an entry from others of the same version. */
   version (entry: Entry<object>): string
   /** Whether it depends on the caller. */
-  readonly personal: boolean
+  readonly dependsOnCaller: boolean
 }
 
 /** Items in another form than they are stored: with some of their properties, or with additions. */
@@ -19,10 +19,10 @@ export interface Selection {
   readonly additions: readonly Addition[]
 }
 
-/** Marks a response as personal if its selection is. */
-export function markPersonal (selection: Selection | undefined, response: Response): Response {
-  const isPersonal = selection?.additions.some(({ personal }) => personal) === true
-  return isPersonal ? { ...response, personal: true } : response
+/** Marks a response that depends on the caller because its selection does. */
+export function markDependence (selection: Selection | undefined, response: Response): Response {
+  const isDependent = selection?.additions.some(({ dependsOnCaller }) => dependsOnCaller) === true
+  return isDependent ? { ...response, dependsOnCaller: true } : response
 }
 
 /** Returns the selected parts of the item, with the additions. */

@@ -46,17 +46,17 @@ export function respondToWrite (collection: Collection, request: Request, result
     ? undefined
     : renderWritten(collection, request, () => renderContent(presentation, entry, target))
   const isMinimal = content === undefined
-  const fields: Record<string, string> = status === 201 ? { location: path.item } : {}
+  const headers: Record<string, string> = status === 201 ? { location: path.item } : {}
   if (!isMinimal) {
-    fields['content-location'] = path.item
-    fields['content-type'] = format.mediaType
+    headers['content-location'] = path.item
+    headers['content-type'] = format.mediaType
   }
-  if (sent === undefined || isSame(sent, content)) buildEntryHeaders(presentation, entry, target, fields)
-  else addLinkHeader(presentation, target, fields)
+  if (sent === undefined || isSame(sent, content)) buildEntryHeaders(presentation, entry, target, headers)
+  else addLinkHeader(presentation, target, headers)
   const applied = isMinimal ? 'minimal' : 'representation'
   return {
     status: isMinimal && status === 200 ? 204 : status,
-    fields,
+    headers,
     content,
     applied: preferences.return === applied ? { return: applied } : undefined
   }

@@ -24,7 +24,7 @@ export interface DocumentPage {
   readonly mediaType: string
   readonly write: () => string
   /** Further headers. */
-  readonly fields: Readonly<Record<string, string>>
+  readonly headers: Readonly<Record<string, string>>
 }
 
 interface RenderedDocument {
@@ -57,8 +57,8 @@ export function createDocumentPath (document: Document, problems: string | undef
       const isPage = page !== undefined && type === page.mediaType
       const { content, hash } = isPage ? renderedPage ??= render(page!.write) : rendered ??= render(document.write)
       const etag = buildEntityTag(hash, String(mediaTypes.indexOf(type)))
-      const fields = {
-        ...isPage && page?.fields,
+      const headers = {
+        ...isPage && page?.headers,
         etag,
         'cache-control': 'no-cache',
         ...links !== '' && { link: links }
@@ -66,8 +66,8 @@ export function createDocumentPath (document: Document, problems: string | undef
       const current = { tag: etag, modified: undefined }
       const outcome = evaluatePreconditions({ safe: true, fields: request.headers, current })
       if (outcome === 'failed') return sendProblem(problem('precondition-failed'), problems, reply)
-      if (outcome === 'not modified') return send({ status: 304, fields, content: undefined }, reply)
-      return send({ status: 200, fields: { ...fields, 'content-type': type }, content }, reply)
+      if (outcome === 'not modified') return send({ status: 304, headers, content: undefined }, reply)
+      return send({ status: 200, headers: { ...headers, 'content-type': type }, content }, reply)
     }
   }
 }

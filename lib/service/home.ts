@@ -24,8 +24,8 @@ export function buildHome (
     findPage () {
       const format = collections.flatMap(({ collection }) => collection.formats).find(({ home }) => home !== undefined)
       if (format?.home === undefined) return undefined
-      const { mediaType, home, fields = {} } = format
-      return { mediaType, fields, write: () => home(describeHome(path, settings, collections, links())) }
+      const { mediaType, home, headers = {} } = format
+      return { mediaType, headers, write: () => home(describeHome(path, settings, collections, links())) }
     },
     write () {
       const found = getCollectionLinks(collections)

@@ -34,7 +34,7 @@ export function servePath (
   const allowed = buildAllow(methods)
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => handle(request, reply)
   const sendOptions = async (_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => (
-    send({ status: 204, fields: { allow: allowed }, content: undefined }, reply)
+    send({ status: 204, headers: { allow: allowed }, content: undefined }, reply)
   )
   for (const method of app.supportedMethods as HTTPMethods[]) {
     app.route({

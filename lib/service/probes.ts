@@ -10,7 +10,7 @@ import { send, sendProblem } from './reply.ts'
 
 /** Excludes probes from @fastify/rate-limit and @fastify/under-pressure. */
 const config = { rateLimit: false, pressureHandler: () => {} }
-const pass = { status: 200, fields: { 'content-type': 'application/json' }, content: '{"status":"pass"}' }
+const pass = { status: 200, headers: { 'content-type': 'application/json' }, content: '{"status":"pass"}' }
 
 /** Returns 200 as long as the process responds. */
 export function createLivenessProbe (path: string): ServicePath {

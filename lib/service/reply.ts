@@ -15,7 +15,7 @@ export function sendProblem (problem: Problem, base: string | undefined, reply: 
   const instance = reply.request.url.split('?', 1)[0]!
   return send({
     status: problem.status,
-    fields: { 'content-type': 'application/problem+json', ...problem.headers },
+    headers: { 'content-type': 'application/problem+json', ...problem.headers },
     content: formatProblem(problem, base, instance)
   }, reply)
 }

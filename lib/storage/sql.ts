@@ -2,7 +2,7 @@ import type { Shape, Storage, Supports, TransactionHandle } from './contract.ts'
 import { buildSchemaSql, checkTable } from './sql/check-table.ts'
 import { readCatalog } from './sql/catalog.ts'
 import { buildCreateTable } from './sql/create-table.ts'
-import type { Dialect } from './sql/dialect.ts'
+import type { SqlDialect } from './sql/dialect.ts'
 import { createLayout, type Layout } from './sql/layout.ts'
 import { buildNewTable, findListIndexes } from './sql/list-indexes.ts'
 import type { SqlOptions } from './sql/options.ts'
@@ -27,7 +27,7 @@ export interface SqlAdapter {
 
 /** A database: what is specific to it, and what runs its statements. */
 export interface Database {
-  readonly dialect: Dialect
+  readonly dialect: SqlDialect
   readonly session: Session
   /** What the app has opened: storages over the same one share transactions. */
   readonly key: object

@@ -439,7 +439,7 @@ test('properties that features need are read even if fields does not select them
         listQuery.features?.[name] === undefined
           ? undefined
           : {
-              personal: false,
+              dependsOnCaller: false,
               version: () => `+${name}`,
               add: ({ item }) => ({ [name]: Reflect.get(item, property) ?? null })
             }

@@ -7,7 +7,7 @@ import { RepresentationCache } from '../../lib/formats/representation-cache.ts'
 import { memory } from '../../lib/storage/memory.ts'
 
 const entry = (id: string, version = '1') => Object.freeze({ id, item: {}, version })
-const representation = (content = '{}', path = '/notes') => ({ path, content, fields: {} })
+const representation = (content = '{}', path = '/notes') => ({ path, content, headers: {} })
 
 test('a representation is cached by path after its second use, until the entry changes', async (t) => {
   const cache = new RepresentationCache()

@@ -16,7 +16,7 @@ import type { Definition } from '../../lib/index.ts'
 import type { ServiceOptions } from '../../lib/service/service.ts'
 import { auditRules } from '../../lib/service/audit.ts'
 import { action } from '../../lib/features/action.ts'
-import { reactAdmin } from '../../lib/features/dialects/react-admin.ts'
+import { reactAdmin } from '../../lib/features/query-syntaxes/react-admin.ts'
 import { logged, notes, request, users } from '../app.ts'
 
 // Each finding with the real plugin, in a wrong and in a correct configuration.

@@ -13,16 +13,16 @@ import type { Renamed } from './storage.ts'
 // The options that an older version of a collection inherits, and the properties that its lists can be queried by.
 
 /** Options that name properties are not inherited: an older version has to state its own. */
-export function checkStatedAccess (
+export function checkExplicitAccess (
   { access }: Collection,
   name: string,
-  stated: { readonly scope?: unknown, readonly visible?: unknown } = {}
+  explicit: { readonly scope?: unknown, readonly visible?: unknown } = {}
 ): void {
-  if (access?.scope !== undefined && stated.scope === undefined) {
+  if (access?.scope !== undefined && explicit.scope === undefined) {
     throw new BadOption(name, 'the current version has access.scope, which names its own properties. ' +
       'Add access.scope to this version, with the properties of this version.')
   }
-  if (access !== undefined && access.visible.size > 0 && stated.visible === undefined) {
+  if (access !== undefined && access.visible.size > 0 && explicit.visible === undefined) {
     throw new BadOption(name, 'the current version has access.visible, which names its own properties. ' +
       'Add access.visible to this version, with the properties of this version.')
   }
@@ -38,8 +38,8 @@ export function getInherited (current: Collection): Defaults {
       trustedOrigins,
       ...access && {
         ...access.authenticate && { authenticate: access.authenticate },
-        ...access.stated.size > 0 && {
-          allow: Object.fromEntries([...access.stated].map((action) => [action, access.allow[action]]))
+        ...access.explicit.size > 0 && {
+          allow: Object.fromEntries([...access.explicit].map((action) => [action, access.allow[action]]))
         },
         challenge,
         vary: access.vary
@@ -58,7 +58,7 @@ interface OlderVersion {
   readonly schema: JsonSchema
 }
 
-interface StatedLists {
+interface ExplicitLists {
   readonly renamed: Renamed
   readonly filter?: readonly string[]
   readonly sort?: readonly string[]
@@ -66,15 +66,15 @@ interface StatedLists {
   readonly order?: readonly string[]
 }
 
-type QueryableLists = Pick<StatedLists, 'filter' | 'sort'>
+type QueryableLists = Pick<ExplicitLists, 'filter' | 'sort'>
 
 /**
  * Returns the properties that lists can be filtered and sorted by. The storage has the current properties, so these are
  * the ones with the same values in both versions.
  */
-export function deriveLists (older: OlderVersion, stated: StatedLists): QueryableLists {
+export function deriveLists (older: OlderVersion, explicit: ExplicitLists): QueryableLists {
   const { current, name } = older
-  const { renamed, filter, sort, search = [], order = [] } = stated
+  const { renamed, filter, sort, search = [], order = [] } = explicit
   const schema = checkSchema(name, older.schema)
   const shared = findSharedProperties(schema, current, renamed)
   const unknown = Object.keys(renamed).find((property) => !shared.has(property))

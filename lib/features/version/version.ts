@@ -11,7 +11,7 @@ import type { Change, CommittedChange, HookOptions, Options, PendingWrite, Store
 import { normalizeDates, findDateTimes } from '../../schema/date-times.ts'
 import type { ItemOf, PropertyOf, ObjectSchema } from '../../schema/static.ts'
 import type { Entry, Id, JsonSchema } from '../../storage/contract.ts'
-import { checkStatedAccess, deriveLists, getInherited } from './options.ts'
+import { checkExplicitAccess, deriveLists, getInherited } from './options.ts'
 import { createVersionStorage, toCurrentProperty } from './storage.ts'
 import type { Origins } from './storage.ts'
 
@@ -62,8 +62,8 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     throw new BadOption(label, 'version() needs the current collection that define() returned as its first argument.')
   }
   const current = toCollection(definition)
-  const { present, accept, renamed = {}, ...stated } = options
-  const { name = current.name } = stated
+  const { present, accept, renamed = {}, ...explicit } = options
+  const { name = current.name } = explicit
   if (!/^[\w.-]+$/.test(label)) {
     throw new BadOption(name, `the name ${JSON.stringify(label)} of the version cannot be part of an entity tag. ` +
       'Use letters, digits, "-", "_" or ".", as in "v1".')
@@ -71,11 +71,11 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   if (typeof present !== 'function' || typeof accept !== 'function') {
     throw new BadOption(name, 'a version needs the functions present and accept. Add both.')
   }
-  checkStatedAccess(current, name, stated.access)
+  checkExplicitAccess(current, name, explicit.access)
   const origins: Origins<Item> = { entry: new WeakMap(), draft: new WeakMap() }
   // TypeBox schemas are JSON Schema; their interfaces have no index signature to say so.
-  const schema = stated.schema as unknown as JsonSchema
-  const lists = deriveLists({ current, name, schema }, { ...stated.list, renamed })
+  const schema = explicit.schema as unknown as JsonSchema
+  const lists = deriveLists({ current, name, schema }, { ...explicit.list, renamed })
   const dateTimes = findDateTimes(schema, current.id.property)
 
   /** Builds the current item by the rules of the current version, and returns it as an item of this version. */
@@ -154,7 +154,7 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     ...current.hooks.afterWrite !== undefined && { afterWrite },
     ...current.hooks.afterCommit !== undefined && { afterCommit }
   }
-  const merged = mergeOptions(getInherited(current), stated as unknown as Options<Schema>)
+  const merged = mergeOptions(getInherited(current), explicit as unknown as Options<Schema>)
   const whole = {
     ...merged,
     list: { ...merged.list, ...lists },

@@ -1,9 +1,9 @@
-import type { About } from '../format.ts'
+import type { PageContext } from '../format.ts'
 import { markup } from './markup.ts'
 import type { Markup } from './markup.ts'
 
 /** Renders the curl command for the same request, and a place for the JSON that it would return. */
-export function renderCurl ({ offer: { mediaTypes }, origin, path, search }: About): Markup {
+export function renderCurl ({ capabilities: { mediaTypes }, origin, path, search }: PageContext): Markup {
   const url = search === '' ? path : `${path}?${search}`
   const type = mediaTypes.find((type) => !type.startsWith('text/html'))
   // The default needs no Accept.

@@ -1,4 +1,4 @@
-import type { About, CustomOffer, Links } from '../format.ts'
+import type { PageContext, CustomCapability, Links } from '../format.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
 import { renderInput } from './input.ts'
 import type { FormProperty } from './input.ts'
@@ -10,7 +10,7 @@ import type { Markup } from './markup.ts'
 // and they are hidden without it.
 
 /** Whether the page of the list has a form that creates an item. */
-export function canAdd ({ offer: { takesJson }, actions }: About): boolean {
+export function canAdd ({ capabilities: { takesJson }, actions }: PageContext): boolean {
   return actions.has('create') && takesJson
 }
 
@@ -18,10 +18,10 @@ export function canAdd ({ offer: { takesJson }, actions }: About): boolean {
  * Renders the form that creates an item, and those of custom actions on the collection. The first is open if the list
  * has no items yet.
  */
-export function renderListForms (about: About, isEmpty: boolean): Markup | undefined {
-  const { offer: { schemas, takesJson, actions: custom }, actions, path, search, fixed } = about
+export function renderListForms (context: PageContext, isEmpty: boolean): Markup | undefined {
+  const { capabilities: { schemas, takesJson, actions: custom }, actions, path, search, fixed } = context
   const forms: Markup[] = []
-  if (canAdd(about)) {
+  if (canAdd(context)) {
     const properties = getFormProperties(schemas.create, { item: undefined, fixed })
     const form = renderForm({ method: 'POST', action: path, label: 'Add an item', button: 'Add' }, properties)
     forms.push(renderDetails('Add an item', form, isEmpty && search === ''))
@@ -35,7 +35,7 @@ export function renderListForms (about: About, isEmpty: boolean): Markup | undef
 
 /** Renders the form of a custom action. */
 function renderActionForm (
-  { name, title, input }: CustomOffer,
+  { name, title, input }: CustomCapability,
   target: Pick<FormTarget, 'action' | 'tag'>
 ): Markup {
   const properties = getFormProperties(input, { item: undefined, fixed: [] })
@@ -43,14 +43,14 @@ function renderActionForm (
 }
 
 /** Renders the forms that change and delete an item. Without an entity tag there are none. */
-export function renderItemForms (item: object, links: Links, about: About): Markup | undefined {
-  const { offer: { schemas, takesJson, actions: custom }, actions, tag, fixed, search } = about
+export function renderItemForms (item: object, links: Links, context: PageContext): Markup | undefined {
+  const { capabilities: { schemas, takesJson, actions: custom }, actions, tag, fixed, search } = context
   const { self, collection } = links
   // A custom view has another tag than the item.
   if (self === undefined || tag === undefined || search !== '') return undefined
 
   const common = { action: self.href, tag, after: collection?.href }
-  const method = getEditMethod(about)
+  const method = getEditMethod(context)
   // A property of an existing item is required even if it has a default.
   const properties = method === undefined
     ? []
@@ -71,7 +71,7 @@ export function renderItemForms (item: object, links: Links, about: About): Mark
   return forms.length === 0 ? undefined : renderSection(markup`${forms}`)
 }
 
-function getEditMethod ({ offer: { takesJson }, actions }: About): 'PATCH' | 'PUT' | undefined {
+function getEditMethod ({ capabilities: { takesJson }, actions }: PageContext): 'PATCH' | 'PUT' | undefined {
   if (actions.has('update')) return 'PATCH'
   return actions.has('replace') && takesJson ? 'PUT' : undefined
 }

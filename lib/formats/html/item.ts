@@ -1,10 +1,10 @@
-import type { About, Links } from '../format.ts'
+import type { PageContext, Links } from '../format.ts'
 import { getSafeHref, markup } from './markup.ts'
 import type { Markup } from './markup.ts'
 import { renderFull } from './value.ts'
 
 /** Renders the properties of an item. */
-export function renderItem (item: object, { offer: { schemas: { read } }, related }: About): Markup {
+export function renderItem (item: object, { capabilities: { schemas: { read } }, related }: PageContext): Markup {
   const { properties = {} } = read
   const rows = getPropertyNames(item, properties).map((name) => {
     const value = renderFull(Reflect.get(item, name), { ...properties[name] }, related.get(name))
@@ -25,8 +25,8 @@ export function getPropertyNames (item: object, known: Readonly<Record<string, u
 const trailRelations = new Set(['self', 'collection', 'up'])
 
 /** Renders the links to nested collections, and those of the definition. Custom actions have forms instead. */
-export function renderRelatedLinks (links: Links, { offer }: About): Markup | undefined {
-  const actions = new Set(offer.actions.map(({ name }) => name))
+export function renderRelatedLinks (links: Links, { capabilities }: PageContext): Markup | undefined {
+  const actions = new Set(capabilities.actions.map(({ name }) => name))
   const shown = Object.entries(links).filter(([relation, { href }]) => {
     return !trailRelations.has(relation) && !actions.has(relation) && getSafeHref(href) !== undefined
   })

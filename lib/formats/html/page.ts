@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
-import type { About, Offer } from '../format.ts'
+import type { PageContext, Capabilities } from '../format.ts'
 import { markup, Markup } from './markup.ts'
 import { script } from './script.ts'
 import { style } from './style.ts'
 
 interface PageParts {
   readonly title: string
-  readonly trail: About['trail']
+  readonly trail: PageContext['trail']
   readonly content: Markup
   /** The links and the sign-in state beside the breadcrumbs. */
   readonly aside?: Markup | undefined
@@ -41,9 +41,9 @@ ${content}
 }
 
 /** Renders the links to the API reference, and who is signed in. */
-export function renderAside ({ offer, caller }: About): Markup | undefined {
-  const items = renderServiceLinks(offer)
-  if (offer.authenticates) {
+export function renderAside ({ capabilities, caller }: PageContext): Markup | undefined {
+  const items = renderServiceLinks(capabilities)
+  if (capabilities.authenticates) {
     items.push(caller === undefined
       ? markup`<li>Not signed in</li>`
       : markup`<li>Signed in as <bdi class="caller">${caller}</bdi></li>`)
@@ -51,7 +51,7 @@ export function renderAside ({ offer, caller }: About): Markup | undefined {
   return items.length === 0 ? undefined : markup`<ul class="aside" aria-label="Service">${items}</ul>`
 }
 
-function renderServiceLinks ({ documentation, description }: Offer): Markup[] {
+function renderServiceLinks ({ documentation, description }: Capabilities): Markup[] {
   const links: Markup[] = []
   if (documentation !== undefined) {
     links.push(markup`<li><a href="${documentation}" rel="service-doc">API reference</a></li>`)
@@ -62,7 +62,7 @@ function renderServiceLinks ({ documentation, description }: Offer): Markup[] {
   return links
 }
 
-function renderTrail (trail: About['trail']): Markup[] {
+function renderTrail (trail: PageContext['trail']): Markup[] {
   return trail.map(({ href, title }, index) => {
     const current = index === trail.length - 1 && markup` aria-current="page"`
     return markup`<li><a href="${href}"${current}><bdi>${title}</bdi></a></li>`

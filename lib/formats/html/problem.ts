@@ -1,4 +1,4 @@
-import type { About } from '../format.ts'
+import type { PageContext } from '../format.ts'
 import { escapeShell } from './curl.ts'
 import { markup } from './markup.ts'
 import type { Markup } from './markup.ts'
@@ -20,7 +20,7 @@ export function renderProblem ({ title, status, detail, instance }: Readonly<Rec
 }
 
 /** Links to where the reader can go on. The instance has no query, which is what a 400 of a page is about. */
-function renderNextStep (trail: About['trail'], status: unknown): Markup | undefined {
+function renderNextStep (trail: PageContext['trail'], status: unknown): Markup | undefined {
   const [target, parent] = [...trail].reverse()
   if (status === 400 && target !== undefined) {
     return markup`<a href="${target.href}">Open this page without the query</a>`

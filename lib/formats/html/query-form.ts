@@ -1,4 +1,4 @@
-import type { About } from '../format.ts'
+import type { PageContext } from '../format.ts'
 import { getKind } from './kind.ts'
 import { markup, renderAttributes } from './markup.ts'
 import type { Markup } from './markup.ts'
@@ -7,7 +7,7 @@ import type { Markup } from './markup.ts'
 
 /** Builds the URL of the list with changed parameters, from its first page. */
 export function buildListUrl (
-  { path, search }: About,
+  { path, search }: PageContext,
   changes: Readonly<Record<string, string | undefined>>
 ): string {
   const parameters = new URLSearchParams(search)
@@ -19,20 +19,20 @@ export function buildListUrl (
 }
 
 /** Renders the form that filters and sorts a list. */
-export function renderQueryForm (about: About): Markup {
-  const { offer, path, search } = about
+export function renderQueryForm (context: PageContext): Markup {
+  const { capabilities, path, search } = context
   const query = new URLSearchParams(search)
-  const filters = offer.filters.flatMap((filter) => renderFilter(filter, query))
+  const filters = capabilities.filters.flatMap((filter) => renderFilter(filter, query))
   const general = [
-    offer.search && renderField({ name: 'q', label: 'Search', type: 'search', value: query.get('q') }),
-    offer.sorts.length > 0 && renderSort(offer.sorts, query.get('sort')),
+    capabilities.search && renderField({ name: 'q', label: 'Search', type: 'search', value: query.get('q') }),
+    capabilities.sorts.length > 0 && renderSort(capabilities.sorts, query.get('sort')),
     renderField({
       name: 'limit',
       label: 'Items per page',
       type: 'number',
       min: 1,
-      max: offer.limit.maximum,
-      placeholder: String(offer.limit.default),
+      max: capabilities.limit.maximum,
+      placeholder: String(capabilities.limit.default),
       value: query.get('limit')
     })
   ]
@@ -42,7 +42,7 @@ export function renderQueryForm (about: About): Markup {
   return markup`<form class="query" method="get" action="${path}" role="search" aria-label="Query">
 <div class="row">${general}<p class="send"><button>Apply</button>${clear}</p></div>
 ${filters.length > 0 && renderFilters(filters, query)}
-${others.length > 0 && renderOthers(others, about)}
+${others.length > 0 && renderOthers(others, context)}
 </form>`
 }
 
@@ -54,10 +54,10 @@ function renderFilters (filters: readonly NamedControl[], query: URLSearchParams
 }
 
 /** Renders the parameters that have no field. Each can be removed. */
-function renderOthers (others: ReadonlyArray<[name: string, value: string]>, about: About): Markup {
+function renderOthers (others: ReadonlyArray<[name: string, value: string]>, context: PageContext): Markup {
   const items = others.map(([name, value]) => {
     const input = markup`<input type="hidden" name="${name}" value="${value}">`
-    const href = buildListUrl(about, { [name]: undefined })
+    const href = buildListUrl(context, { [name]: undefined })
     return markup`<li><code>${name}=${value}</code>${input} <a href="${href}" aria-label="Remove ${name}">✕</a></li>`
   })
   return markup`<ul class="others" aria-label="Other parameters">${items}</ul>`
@@ -121,7 +121,7 @@ const rangeFormats = new Set(['date-time', 'date', 'time'])
 /** Formats of strings that are filtered by equality. */
 const exactFormats = new Set(['uuid'])
 
-type Filter = About['offer']['filters'][number]
+type Filter = PageContext['capabilities']['filters'][number]
 
 function renderFilter ({ property, schema }: Filter, query: URLSearchParams): NamedControl[] {
   const { type, choices, schema: { format = '' } } = getKind(schema)

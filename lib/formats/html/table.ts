@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../storage/contract.ts'
-import type { About, Links } from '../format.ts'
+import type { PageContext, Links } from '../format.ts'
 import { getPropertyNames } from './item.ts'
 import { getKind } from './kind.ts'
 import { markup, renderAttributes } from './markup.ts'
@@ -11,9 +11,9 @@ import { renderShort } from './value.ts'
 const maxColumns = 40
 
 /** Renders the items of a list as a table. */
-export function renderTable (items: readonly object[], links: readonly Links[], about: About): Markup {
-  const { offer: { name, id, schemas: { read: { properties = {} } } }, related } = about
-  const columns = getColumns(items, about)
+export function renderTable (items: readonly object[], links: readonly Links[], context: PageContext): Markup {
+  const { capabilities: { name, id, schemas: { read: { properties = {} } } }, related } = context
+  const columns = getColumns(items, context)
   const numeric = new Set(columns.filter((column) => isNumeric(column, items, { ...properties[column] })))
   const rows = items.map((item, index) => {
     const cells = columns.map((column) => {
@@ -25,7 +25,7 @@ export function renderTable (items: readonly object[], links: readonly Links[], 
   })
   return markup`<div class="scroll" role="region" aria-label="${name}" tabindex="0">
 <table>
-<thead><tr>${[id, ...columns].map((column) => renderHeading(column, numeric.has(column), about))}</tr></thead>
+<thead><tr>${[id, ...columns].map((column) => renderHeading(column, numeric.has(column), context))}</tr></thead>
 <tbody>
 ${rows}</tbody>
 </table>
@@ -37,7 +37,7 @@ ${rows}</tbody>
  * Returns the columns after the id: all properties that the caller can read, so that they are the same on every page,
  * even if no item of this page has one of them. With `fields`, only those of the items.
  */
-function getColumns (items: readonly object[], { offer: { id, schemas }, search }: About): string[] {
+function getColumns (items: readonly object[], { capabilities: { id, schemas }, search }: PageContext): string[] {
   const { properties = {} } = schemas.read
   const merged = Object.fromEntries(items.flatMap((item) => Object.entries(item)))
   const known = new URLSearchParams(search).has('fields') ? {} : properties
@@ -65,11 +65,11 @@ function isNumeric (column: string, items: readonly object[], schema: JsonSchema
 }
 
 /** The link of a heading sorts by its column, and reverses the order if the list is sorted by it already. */
-function renderHeading (column: string, isNumber: boolean, about: About): Markup {
-  const sort = new URLSearchParams(about.search).get('sort')
+function renderHeading (column: string, isNumber: boolean, context: PageContext): Markup {
+  const sort = new URLSearchParams(context.search).get('sort')
   const next = sort === column ? `-${column}` : column
-  const label = about.offer.sorts.includes(column)
-    ? markup`<a href="${buildListUrl(about, { sort: next })}">${column}</a>`
+  const label = context.capabilities.sorts.includes(column)
+    ? markup`<a href="${buildListUrl(context, { sort: next })}">${column}</a>`
     : markup`${column}`
   const attributes = renderAttributes({
     scope: 'col',

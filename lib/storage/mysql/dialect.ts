@@ -1,5 +1,5 @@
 import type { TypeFamily } from '../sql/catalog.ts'
-import type { Dialect, ErrorKind, JsonDialect } from '../sql/dialect.ts'
+import type { SqlDialect, ErrorKind, JsonDialect } from '../sql/dialect.ts'
 import { readErrorNumber, readErrorText } from '../sql/driver-error.ts'
 import { networkErrors } from '../sql/storage-error.ts'
 
@@ -19,7 +19,7 @@ const maxKeyLength = 768
 const extract: JsonDialect['value']['string'] = (column, names) => `JSON_EXTRACT(${column}, ${buildPath(names)})`
 
 /** What is specific to MySQL and MariaDB. */
-export const dialect: Dialect = {
+export const dialect: SqlDialect = {
   name: 'mysql',
   quote: (name) => `\`${name.replaceAll('`', '``')}\``,
   placeholder: () => '?',

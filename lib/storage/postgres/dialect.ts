@@ -1,5 +1,5 @@
 import type { TypeFamily } from '../sql/catalog.ts'
-import type { Dialect, ErrorKind, JsonDialect, Violation } from '../sql/dialect.ts'
+import type { SqlDialect, ErrorKind, JsonDialect, Violation } from '../sql/dialect.ts'
 import { readErrorText } from '../sql/driver-error.ts'
 import { networkErrors } from '../sql/storage-error.ts'
 import { isStalePlan } from './positional-query.ts'
@@ -8,7 +8,7 @@ const buildPath = (names: readonly string[]) => `ARRAY[${names.map(toLiteral).jo
 const extractText: JsonDialect['value']['string'] = (column, names) => `(${column}::json #>> ${buildPath(names)})`
 
 /** What is specific to PostgreSQL. */
-export const dialect: Dialect = {
+export const dialect: SqlDialect = {
   name: 'postgres',
   quote: (name) => `"${name.replaceAll('"', '""')}"`,
   placeholder: (position) => `$${position}`,

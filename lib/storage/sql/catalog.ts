@@ -1,4 +1,4 @@
-import type { Dialect, Row } from './dialect.ts'
+import type { SqlDialect, Row } from './dialect.ts'
 import type { Session, SignalContext } from './session.ts'
 
 /** A column of a table. */
@@ -42,7 +42,7 @@ export interface Catalog {
 
 /** Reads the catalog of a table; undefined if the table does not exist. */
 export async function readCatalog (
-  dialect: Dialect,
+  dialect: SqlDialect,
   path: readonly string[],
   session: Session,
   context: SignalContext
@@ -53,7 +53,7 @@ export async function readCatalog (
 }
 
 /** The rows are described at `Dialect.catalog`. */
-function toCatalog (rows: readonly Row[], { foldName, getTypeFamily }: Dialect): Catalog {
+function toCatalog (rows: readonly Row[], { foldName, getTypeFamily }: SqlDialect): Catalog {
   const columns = new Map<string, CatalogColumn>()
   const indexes = new Map<string, CatalogIndex>()
   let isTable = true

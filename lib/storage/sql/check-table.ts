@@ -67,7 +67,7 @@ function reportMissingTable (layout: Layout, message: string): Error {
   return new Error(message)
 }
 
-function toSentence ({ what, statements, otherwise }: Difference): string {
+function toSentence ({ what, statements, alternative: otherwise }: Difference): string {
   if (statements.length === 0) return `${what}. ${otherwise}`
   return `${what}. Run ${statements.join('; ')}${otherwise === '' ? '' : `, ${otherwise}`}.`
 }
@@ -98,7 +98,7 @@ export async function buildSchemaSql (
   return parts.join('\n')
 }
 
-function toSql ({ what, statements, otherwise }: Difference): string {
+function toSql ({ what, statements, alternative: otherwise }: Difference): string {
   const sentence = `${what[0]?.toUpperCase()}${what.slice(1)}.`
   if (statements.length === 0) return toComment(`${sentence} ${otherwise}`)
   return toComment(sentence) + toStatements(statements)

@@ -13,7 +13,7 @@ export interface Difference {
   /** The statements that remove it, without loss of data. */
   readonly statements: readonly string[]
   /** What else removes it: the end of a sentence that begins with the statements, or a sentence if there are none. */
-  readonly otherwise: string
+  readonly alternative: string
   /** Whether requests work nevertheless. */
   readonly isWarning?: boolean
 }
@@ -46,7 +46,7 @@ function findMissingColumns (layout: Layout, catalog: Catalog): Difference[] {
       what: `the table ${table} has no column ${column.sql}, so every request would fail`,
       // A table without a primary key is not one that was meant.
       statements: column === id ? [] : [buildAddColumn(layout, column)],
-      otherwise: column === id ? `Add it as the primary key, or ${option}.` : `or ${option}`
+      alternative: column === id ? `Add it as the primary key, or ${option}.` : `or ${option}`
     }
   })
   if (version.name !== undefined && isMissing(version.name)) {
@@ -59,7 +59,7 @@ function findMissingColumns (layout: Layout, catalog: Catalog): Difference[] {
             `UPDATE ${table} SET ${name} = ${dialect.randomText}`
           ]
         : [],
-      otherwise: layout.managed
+      alternative: layout.managed
         ? 'or state with the storage option "version" how the table stores versions'
         : 'Add it, or state with the storage option "version" how the table stores versions.'
     })
@@ -69,7 +69,7 @@ function findMissingColumns (layout: Layout, catalog: Catalog): Difference[] {
       what: `the table ${table} has no column ${nulls}, which createTable adds for properties that can be both null ` +
         'and missing, so every request would fail',
       statements: [`ALTER TABLE ${table} ADD COLUMN ${nulls} ${dialect.types.json}`],
-      otherwise: 'or state with the storage option "version" that the table was not created by createTable'
+      alternative: 'or state with the storage option "version" that the table was not created by createTable'
     })
   }
   return missing
@@ -97,7 +97,7 @@ function compareColumn (layout: Layout, catalog: Catalog, column: Column, use: S
       what: `the column ${column.sql} of the table ${table} has the type ${found.type}, but "${column.property}" is ` +
         `stored as ${dialect.types[column.kind]}, so its values cannot be stored, read or compared`,
       statements: [],
-      otherwise: 'Change the type of the column with a migration, or that of the property in the schema.'
+      alternative: 'Change the type of the column with a migration, or that of the property in the schema.'
     })
   }
   // In other tables, every comparison is exact whatever the collation.
@@ -106,7 +106,7 @@ function compareColumn (layout: Layout, catalog: Catalog, column: Column, use: S
       what: `the column ${column.sql} of the table ${table} compares as ${found.inexact}, in which different texts ` +
         'can be equal, so filters, ids and scopes would find rows of other values',
       statements: [],
-      otherwise: `Change its type to ${getColumnType(layout, column)} with a migration, or, if the column has to ` +
+      alternative: `Change its type to ${getColumnType(layout, column)} with a migration, or, if the column has to ` +
         `stay as it is, set the storage option "version" to { column: '${version.name}', as: 'random' }.`
     })
   }
@@ -119,7 +119,7 @@ function compareColumn (layout: Layout, catalog: Catalog, column: Column, use: S
       what: `the column ${column.sql} of the table ${table} is NOT NULL, but "${column.property}" can be ${what}, ` +
         'so such items cannot be stored',
       statements: dialect.dropNotNull === undefined ? [] : [dialect.dropNotNull(table, column.sql)],
-      otherwise: dialect.dropNotNull === undefined
+      alternative: dialect.dropNotNull === undefined
         ? 'Remove NOT NULL with a migration, or make the property required and not nullable in the schema.'
         : 'or make the property required and not nullable in the schema'
     })
@@ -141,7 +141,7 @@ function findExtraColumns (layout: Layout, catalog: Catalog): Difference[] {
       what: `the column ${dialect.quote(name)} of the table ${table} is NOT NULL without a default and belongs to no ` +
         'property, so new items cannot be stored',
       statements: [],
-      otherwise: 'Give it a default, remove NOT NULL, add a property for it, or drop it with a migration.'
+      alternative: 'Give it a default, remove NOT NULL, add a property for it, or drop it with a migration.'
     }))
 }
 
@@ -159,7 +159,7 @@ function findMissingUnique (layout: Layout, catalog: Catalog, properties: readon
   return [{
     what: `the table ${table} does not keep ${properties.join(' and ')} unique: ${found}`,
     statements: [buildUniqueIndex(layout, properties)],
-    otherwise: isId ? '' : 'or remove it from "unique"'
+    alternative: isId ? '' : 'or remove it from "unique"'
   }]
 }
 
@@ -196,7 +196,7 @@ function findMissingIndexes (layout: Layout, { indexes, columns: found }: Catalo
       what: `lists are ${use} by ${columns.map(({ property }) => property).join(' and ')}, but no index of the table ` +
         `${table} begins with that, so the database reads all rows`,
       statements: [statement],
-      otherwise: '',
+      alternative: '',
       isWarning: true
     })
   }

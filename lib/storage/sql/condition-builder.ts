@@ -1,6 +1,6 @@
 import type { Condition, Context, Filter, Query, Scalar } from '../contract.ts'
 import { splitPattern } from '../like-pattern.ts'
-import type { Dialect } from './dialect.ts'
+import type { SqlDialect } from './dialect.ts'
 import type { Layout } from './layout.ts'
 import { getOperand, type Operand } from './operand.ts'
 import { joinTests, type Parameters } from './parameters.ts'
@@ -16,7 +16,7 @@ const never = '1 = 0'
  */
 export class ConditionBuilder {
   readonly #layout: Layout
-  readonly #dialect: Dialect
+  readonly #dialect: SqlDialect
   readonly #parameters: Parameters
 
   constructor (layout: Layout, parameters: Parameters) {

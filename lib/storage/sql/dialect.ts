@@ -58,7 +58,7 @@ export type ErrorKind = 'retry' | FailureKind | 'other'
  * What is specific to one database. The statements are written once, over this.
  * `managed` tells whether the table is as `createTable` creates it.
  */
-export interface Dialect {
+export interface SqlDialect {
   readonly name: string
   readonly quote: (name: string) => string
   readonly placeholder: (position: number) => string

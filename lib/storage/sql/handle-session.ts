@@ -2,7 +2,7 @@ import { runUnlessAborted, throwIfAborted, waitUnlessAborted } from '../abort-wa
 import { BadStorageError } from '../bad-storage.ts'
 import { TransactionEnded } from '../unreachable.ts'
 import { checkEachUse } from './check-each-use.ts'
-import type { Dialect, Row, Value } from './dialect.ts'
+import type { SqlDialect, Row, Value } from './dialect.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import type { Session, SignalContext, Statement, Work, WriteResult } from './session.ts'
 import { retry, toStorageError } from './storage-error.ts'
@@ -166,13 +166,13 @@ function toSafeNumber (value: unknown): unknown {
 
 /** Runs statements on a synchronous database. */
 export class HandleSession implements Session {
-  readonly #dialect: Dialect
+  readonly #dialect: SqlDialect
   readonly #statements: HandleStatements
   readonly #queue: TransactionQueue
   readonly #read = (statement: Statement) => this.#statements.read(statement)
   readonly #run = (statement: Statement) => this.#statements.run(statement)
 
-  constructor (handle: Handle, dialect: Dialect) {
+  constructor (handle: Handle, dialect: SqlDialect) {
     this.#dialect = dialect
     this.#statements = new HandleStatements(handle)
     // Rejects an unusable driver now, not at the first request.

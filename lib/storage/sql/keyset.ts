@@ -1,5 +1,5 @@
 import type { Order, Position } from '../contract.ts'
-import type { Dialect, Value } from './dialect.ts'
+import type { SqlDialect, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
 import { getOperand, type Operand } from './operand.ts'
 import type { Parameters } from './parameters.ts'
@@ -11,7 +11,7 @@ interface Key {
 
 /** Keyset pagination over one order: its ORDER BY, and the condition for rows past a position. */
 export class Keyset {
-  readonly #dialect: Dialect
+  readonly #dialect: SqlDialect
   readonly #keys: readonly Key[]
 
   constructor (layout: Layout, order: readonly Order[], backward: boolean) {

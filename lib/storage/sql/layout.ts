@@ -1,14 +1,14 @@
 import type { Shape } from '../contract.ts'
 import { createCodecs, type Codec } from './codec.ts'
 import type { Column } from './column.ts'
-import type { Dialect } from './dialect.ts'
+import type { SqlDialect } from './dialect.ts'
 import { getKind, type Kind } from './kind.ts'
 import type { SqlOptions } from './options.ts'
 import { createVersioning, type Versioning } from './versioning.ts'
 
 /** How a collection is stored in a table of one database. All statements are built from it. */
 export interface Layout {
-  readonly dialect: Dialect
+  readonly dialect: SqlDialect
   readonly shape: Shape
   readonly codecs: Readonly<Record<Kind, Codec>>
   /** The quoted name of the table. */
@@ -31,7 +31,7 @@ export interface Layout {
 }
 
 /** Derives the layout from a shape and the options of the storage. */
-export function createLayout (dialect: Dialect, shape: Shape, options: SqlOptions): Layout {
+export function createLayout (dialect: SqlDialect, shape: Shape, options: SqlOptions): Layout {
   const managed = typeof (options.version ?? '') === 'string'
   const version = createVersioning(dialect, options.version ?? 'version')
   const defaultCodecs = createCodecs(dialect.toDateTime)
@@ -69,7 +69,7 @@ export function createLayout (dialect: Dialect, shape: Shape, options: SqlOption
 }
 
 interface ColumnOptions {
-  readonly dialect: Dialect
+  readonly dialect: SqlDialect
   readonly codecs: Readonly<Record<Kind, Codec>>
   /** Whether versions are digests of the row. */
   readonly isDigest: boolean

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../contract.ts'
 import type { Codec } from './codec.ts'
 import type { Column } from './column.ts'
-import type { Dialect, JsonType } from './dialect.ts'
+import type { SqlDialect, JsonType } from './dialect.ts'
 import { getKind, type Kind } from './kind.ts'
 import { getColumn, type Layout } from './layout.ts'
 
@@ -57,7 +57,7 @@ function hasIndex ({ shape: { unique }, indexes }: Layout, column: Column): bool
   return [...unique, ...indexes].some((properties) => properties.includes(column.property))
 }
 
-function toSortable ({ sortLength }: Dialect, ordered: string): Pick<Operand, 'sorted' | 'sortLength'> {
+function toSortable ({ sortLength }: SqlDialect, ordered: string): Pick<Operand, 'sorted' | 'sortLength'> {
   return {
     sorted: sortLength === Infinity ? ordered : `LEFT(${ordered}, ${sortLength})`,
     sortLength

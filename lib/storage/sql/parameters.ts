@@ -1,11 +1,11 @@
-import type { Dialect, Value } from './dialect.ts'
+import type { SqlDialect, Value } from './dialect.ts'
 
 /** The bound values of one statement. Values of clients get into a statement only through here. */
 export class Parameters {
   readonly values: Value[]
-  readonly #placeholder: Dialect['placeholder']
+  readonly #placeholder: SqlDialect['placeholder']
 
-  constructor ({ placeholder }: Dialect, values: readonly Value[] = []) {
+  constructor ({ placeholder }: SqlDialect, values: readonly Value[] = []) {
     this.#placeholder = placeholder
     this.values = [...values]
   }
@@ -17,7 +17,7 @@ export class Parameters {
 }
 
 /** Builds a condition in which each expression equals its own parameter, after so many that are bound before. */
-export function buildEquality (dialect: Dialect, expressions: readonly string[], bound = 0): string {
+export function buildEquality (dialect: SqlDialect, expressions: readonly string[], bound = 0): string {
   return joinTests(dialect, expressions, (expression, index) => (
     `${expression} = ${dialect.placeholder(bound + index + 1)}`
   ))
@@ -25,7 +25,7 @@ export function buildEquality (dialect: Dialect, expressions: readonly string[],
 
 /** Joins the tests of expressions that together test for equality. */
 export function joinTests (
-  { recheck }: Dialect,
+  { recheck }: SqlDialect,
   expressions: readonly string[],
   build: (expression: string, index: number) => string
 ): string {

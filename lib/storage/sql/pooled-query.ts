@@ -1,6 +1,6 @@
 import { AbortWatch } from '../abort-watch.ts'
 import { OutcomeUnknown, RequestAborted } from '../unreachable.ts'
-import type { Dialect } from './dialect.ts'
+import type { SqlDialect } from './dialect.ts'
 import { cancelStatement, toPromise, type Callback, type PoolDriver } from './pool-driver.ts'
 import type { SignalContext } from './session.ts'
 import { getRetryDelay, isBroken, toConnectError, toStorageError } from './storage-error.ts'
@@ -18,7 +18,7 @@ export interface PooledTask<Client, Result> {
  */
 export function runPooled<Client, Result> (
   driver: PoolDriver<Client>,
-  dialect: Dialect,
+  dialect: SqlDialect,
   task: PooledTask<Client, Result>
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
@@ -33,7 +33,7 @@ interface Outcome<Result> {
 
 class PooledQuery<Client, Result> {
   readonly #driver: PoolDriver<Client>
-  readonly #dialect: Dialect
+  readonly #dialect: SqlDialect
   readonly #task: PooledTask<Client, Result>
   readonly #outcome: Outcome<Result>
   readonly #watch: AbortWatch
@@ -46,7 +46,7 @@ class PooledQuery<Client, Result> {
 
   constructor (
     driver: PoolDriver<Client>,
-    dialect: Dialect,
+    dialect: SqlDialect,
     task: PooledTask<Client, Result>,
     outcome: Outcome<Result>
   ) {

@@ -1,5 +1,5 @@
 import { runUnlessAborted } from '../abort-watch.ts'
-import type { Dialect, Row } from './dialect.ts'
+import type { SqlDialect, Row } from './dialect.ts'
 import type { PoolDriver } from './pool-driver.ts'
 import { runPooled, type PooledTask } from './pooled-query.ts'
 import { PooledTransaction } from './pooled-transaction.ts'
@@ -9,9 +9,9 @@ import { isBroken, retry } from './storage-error.ts'
 /** A pool of connections: each statement takes one, each transaction keeps one. */
 export class PooledSession<Client> implements Session {
   readonly #driver: PoolDriver<Client>
-  readonly #dialect: Dialect
+  readonly #dialect: SqlDialect
 
-  constructor (driver: PoolDriver<Client>, dialect: Dialect) {
+  constructor (driver: PoolDriver<Client>, dialect: SqlDialect) {
     this.#driver = driver
     this.#dialect = dialect
   }

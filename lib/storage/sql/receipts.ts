@@ -1,5 +1,5 @@
 import type { Receipt, Receipts } from '../contract.ts'
-import type { Dialect, Row, Value } from './dialect.ts'
+import type { SqlDialect, Row, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
 import type { Session, SignalContext, WriteResult } from './session.ts'
 
@@ -23,7 +23,7 @@ export function buildReceiptTable ({ dialect, receipts: { table, path, name } }:
 
 /** The statements on the table of the receipts. */
 export class ReceiptStatements {
-  readonly dialect: Dialect
+  readonly dialect: SqlDialect
   readonly insert: string
   readonly find: string
   readonly takeOver: string

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { StorageUnreachable } from '../unreachable.ts'
-import type { Dialect, ErrorKind, FailureKind } from './dialect.ts'
+import type { SqlDialect, ErrorKind, FailureKind } from './dialect.ts'
 import { isInstance, readAggregatedTexts } from './driver-error.ts'
 
 /** The codes of Node.js for a server that is not running, or no longer. */
@@ -58,21 +58,21 @@ const descriptions: Readonly<Record<FailureKind, { readonly message: string, rea
 }
 
 /** Converts an error of the driver to the error to throw. */
-export function toStorageError (dialect: Dialect, error: unknown): unknown {
+export function toStorageError (dialect: SqlDialect, error: unknown): unknown {
   if (isInstance(error, StorageUnreachable)) return error
   const kind = dialect.classifyError(error)
   return kind === 'other' ? error : createStorageError(dialect, kind === 'retry' ? 'contended' : kind, error)
 }
 
 /** Converts the error of an attempt to get a connection. */
-export function toConnectError (dialect: Dialect, error: unknown): unknown {
+export function toConnectError (dialect: SqlDialect, error: unknown): unknown {
   const kind = dialect.classifyError(error)
   return kind === 'unreachable' ? createStorageError(dialect, kind, error, true) : error
 }
 
 /** Unless the server or its file could not be reached, it has refused the statement. */
 export function createStorageError (
-  { name }: Dialect,
+  { name }: SqlDialect,
   kind: FailureKind,
   cause: unknown,
   hasNoEffect = kind !== 'unreachable' && kind !== 'io-error'
@@ -88,13 +88,13 @@ export function createStorageError (
 }
 
 /** Whether a connection is closed after an error. One to a server that is read-only may lead to a former primary. */
-export function isBroken ({ classifyError }: Dialect, error: unknown): boolean {
+export function isBroken ({ classifyError }: SqlDialect, error: unknown): boolean {
   const kind = classifyError(error)
   return kind === 'unreachable' || kind === 'read-only' || kind === 'exhausted'
 }
 
 /** How many milliseconds to wait before the next attempt; undefined if it would not help. */
-export function getRetryDelay ({ classifyError }: Dialect, error: unknown, attempts: number): number | undefined {
+export function getRetryDelay ({ classifyError }: SqlDialect, error: unknown, attempts: number): number | undefined {
   const retryDelay = retryDelays[attempts]
   if (retryDelay === undefined || classifyError(error) !== 'retry') return undefined
   // Random in part, so that writers that collided do not collide again.
@@ -102,7 +102,7 @@ export function getRetryDelay ({ classifyError }: Dialect, error: unknown, attem
 }
 
 /** Repeats an attempt as long as that can help. A failed attempt must leave nothing behind. */
-export function retry<Result> (dialect: Dialect, attempt: () => Promise<Result>, attempts = 0): Promise<Result> {
+export function retry<Result> (dialect: SqlDialect, attempt: () => Promise<Result>, attempts = 0): Promise<Result> {
   return attempt().catch(async (error: unknown) => {
     const retryDelay = getRetryDelay(dialect, error, attempts)
     if (retryDelay === undefined) throw toStorageError(dialect, error)

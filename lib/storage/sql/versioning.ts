@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Version } from '../contract.ts'
 import { createVersion } from '../version.ts'
-import type { Dialect, Row, Value } from './dialect.ts'
+import type { SqlDialect, Row, Value } from './dialect.ts'
 import type { SqlOptions } from './options.ts'
 
 /** How one table stores versions. */
@@ -29,7 +29,7 @@ export type VersionAssignment =
   & { readonly column: string }
   & ({ readonly value: () => Value } | { readonly sql: string })
 
-export function createVersioning (dialect: Dialect, option: NonNullable<SqlOptions['version']>): Versioning {
+export function createVersioning (dialect: SqlDialect, option: NonNullable<SqlOptions['version']>): Versioning {
   if (typeof option === 'object' && 'derived' in option) return digestVersioning
   const { column: name, as } = typeof option === 'string' ? { column: option, as: 'random' as const } : option
   const column = dialect.quote(name)
@@ -56,7 +56,7 @@ export function createVersioning (dialect: Dialect, option: NonNullable<SqlOptio
 }
 
 function getAssignments (
-  dialect: Dialect,
+  dialect: SqlDialect,
   column: string,
   as: 'integer' | 'timestamp' | 'system'
 ): Pick<Versioning, 'insert' | 'update'> {

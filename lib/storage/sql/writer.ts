@@ -1,7 +1,7 @@
 import type { Context, Draft, Entry, Id, Refusal } from '../contract.ts'
 import { Assignments, type BoundAssignments } from './assignments.ts'
 import { Cache } from './cache.ts'
-import type { Dialect, Row, Value } from './dialect.ts'
+import type { SqlDialect, Row, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
 import type { Reader } from './reader.ts'
 import { toRefusal } from './refusal.ts'
@@ -13,7 +13,7 @@ type WriteOutcome<Item> = Entry<Item> | Refusal
 /** The statements that write the table of one layout. */
 export class Writer<Item extends object> {
   readonly #layout: Layout
-  readonly #dialect: Dialect
+  readonly #dialect: SqlDialect
   readonly #reader: Reader<Item>
   readonly #assignments: Assignments
   readonly #targets: TargetConditions<Item>

@@ -1,5 +1,5 @@
 import type { TypeFamily } from '../sql/catalog.ts'
-import type { Dialect, ErrorKind, Value, Violation } from '../sql/dialect.ts'
+import type { SqlDialect, ErrorKind, Value, Violation } from '../sql/dialect.ts'
 import { readErrorNumber, readErrorText } from '../sql/driver-error.ts'
 
 function buildPath (names: readonly string[]): string {
@@ -14,7 +14,7 @@ function extract (column: string, names: readonly string[]): string {
 const toBinary = (expression: string) => `${expression} COLLATE BINARY`
 
 /** What is specific to SQLite. */
-export const dialect: Dialect = {
+export const dialect: SqlDialect = {
   name: 'sqlite',
   quote: (name) => `"${name.replaceAll('"', '""')}"`,
   placeholder: () => '?',
@@ -128,7 +128,7 @@ function parseUnstorable (error: unknown): Violation | undefined {
 }
 
 /** An integer primary key has no index. The expressions of an index are read from the text of its CREATE INDEX. */
-function buildCatalogQuery (table: readonly string[]): ReturnType<Dialect['catalog']> {
+function buildCatalogQuery (table: readonly string[]): ReturnType<SqlDialect['catalog']> {
   const [name = '', ...schema] = [...table].reverse()
   const within = schema.map((part) => `, ${toLiteral(part)}`).join()
   const all = [...schema, 'sqlite_schema'].map(dialect.quote).join('.')

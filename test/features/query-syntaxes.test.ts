@@ -19,7 +19,7 @@ import * as features from '../../lib/features/index.ts'
 import { modified, request } from '../app.ts'
 import { listen } from '../wire.ts'
 
-// The published clients, without a browser, against a listening app; and the parameters of their dialects.
+// The published clients, without a browser, against a listening app; and the parameters of their syntaxes.
 
 const Place = Type.Object({ city: Type.String(), zip: Type.Optional(Type.String({ maxLength: 5 })) })
 
@@ -49,12 +49,12 @@ const seed = Array.from({ length: count }, (_, index) => ({
 }))
 const uuid = (index: number): string => `01900000-0000-7000-8000-${String(index + 1).padStart(12, '0')}`
 
-const dialects = { 'react-admin': features.reactAdmin, 'json-server': features.jsonServer, refine: features.refine }
+const syntaxes = { 'react-admin': features.reactAdmin, 'json-server': features.jsonServer, refine: features.refine }
 
-type ProfileName = keyof typeof dialects
+type ProfileName = keyof typeof syntaxes
 
-const profileNames = Object.keys(dialects) as ProfileName[]
-const createDialects = (names: readonly ProfileName[]) => names.map((name) => dialects[name]())
+const profileNames = Object.keys(syntaxes) as ProfileName[]
+const createSyntaxes = (names: readonly ProfileName[]) => names.map((name) => syntaxes[name]())
 
 /** The same posts twice: with integer ids from the storage, and with UUIDs from the library. */
 function posts (
@@ -69,7 +69,7 @@ function posts (
     unique: ['title'],
     list: { search: ['title'] },
     storage: storage === undefined ? memory({ items }) : modified(storage)
-  }).with(...createDialects(profiles))
+  }).with(...createSyntaxes(profiles))
 }
 
 function pages (profiles: readonly ProfileName[]): Definition {
@@ -79,7 +79,7 @@ function pages (profiles: readonly ProfileName[]): Definition {
     unique: ['title'],
     list: { search: ['title'] },
     storage: memory({ items: seed.map((item, index) => ({ id: uuid(index), ...item })) })
-  }).with(...createDialects(profiles))
+  }).with(...createSyntaxes(profiles))
 }
 
 const kinds = [
@@ -490,7 +490,7 @@ const plain: Listed = {
   offset: 0
 }
 
-test('a dialect is translated into a query, and its parameters can be combined with native ones', async (t) => {
+test('a query syntax is translated into a query, and its parameters can be combined with native ones', async (t) => {
   const table: Array<[keyof typeof reading, string, Listed]> = [
     ['ra', '', {}],
     [
@@ -618,7 +618,7 @@ test('a dialect is translated into a query, and its parameters can be combined w
   }
 })
 
-test('a parameter that neither a dialect nor the library knows returns 400 and is named', async (t) => {
+test('a parameter that neither a query syntax nor the library knows returns 400 and is named', async (t) => {
   const table: Array<[keyof typeof reading, string, string]> = [
     ['ra', '_start=0', '_start'],
     ['us', 'secret_like=', 'secret_like'],
@@ -635,7 +635,7 @@ test('a parameter that neither a dialect nor the library knows returns 400 and i
   }
 })
 
-test('an invalid dialect parameter returns 400 and is named', async (t) => {
+test('an invalid parameter of a syntax returns 400 and is named', async (t) => {
   const table: Array<[keyof typeof reading, string, string, RegExp]> = [
     [
       'ra',
@@ -720,12 +720,12 @@ test('an invalid dialect parameter returns 400 and is named', async (t) => {
   }
 })
 
-test('native query parameters and preferences work beside a dialect', async (t) => {
+test('native query parameters and preferences work beside a query syntax', async (t) => {
   const app = await build(t, profileNames)
   const plain = await request(app, 'GET /posts')
   t.equal(plain.json().length, 20)
   t.match(plain.headers, { 'x-total-count': String(count), link: /rel="next"/ })
-  t.notOk('content-range' in plain.headers, 'a response without the dialect has no Content-Range')
+  t.notOk('content-range' in plain.headers, 'a response without the query syntax has no Content-Range')
   const own = await request(app, 'GET /posts?limit=2&sort=-title&status=draft&views.gte=2&fields=title&count=false')
   t.strictSame(Object.keys(own.json()[0]), ['title'])
   t.notOk('x-total-count' in own.headers)
@@ -765,7 +765,7 @@ test('related items are embedded as the client requests', async (t) => {
     collection,
     define({ name: 'posts', schema: Post, id: { generate: 'storage' }, storage: memory({ items }) }).with(
       features.expand(relations),
-      ...createDialects(profileNames)
+      ...createSyntaxes(profileNames)
     )
   )
   const url = `http://127.0.0.1:${await listen(app)}`
@@ -914,7 +914,7 @@ test('a problem has the properties that the client reads, beside those of RFC 94
           throw thrown.at(-1)
         }
       }
-    }).with(dialects[name]())
+    }).with(syntaxes[name]())
     await app.register(collection, definition)
   }
   const answers: Array<[unknown, object, object]> = [
@@ -949,7 +949,7 @@ test('a problem has the properties that the client reads, beside those of RFC 94
   }
 })
 
-test('PUT merges the content under react-admin, and replaces the item without a dialect', async (t) => {
+test('PUT merges the content under react-admin, and replaces the item without a query syntax', async (t) => {
   const app = await build(t, ['react-admin'])
   await app.register(collection, { ...pages([]), prefix: '/plain' })
   const before = (await request(app, 'GET /posts/1')).json()
@@ -969,7 +969,7 @@ test('PUT merges the content under react-admin, and replaces the item without a 
   t.equal((await request(app, `DELETE /plain/pages/${uuid(0)}`)).statusCode, 204)
 })
 
-test('dialects that the definition does not support fail at boot', async (t) => {
+test('syntaxes that the definition does not support fail at boot', async (t) => {
   const right = { name: 'posts', schema: Post, id: { generate: 'storage' }, storage: memory() }
   const loose = (options: object): Definition => (define as (options: object) => Definition)({ ...right, ...options })
   const lacking = (feature: string) => modified((storage) => ({ supports: { ...storage.supports, [feature]: false } }))
@@ -991,7 +991,7 @@ test('dialects that the definition does not support fail at boot', async (t) => 
     t.throws(() => loose({ storage: lacking(feature) }).with(refine()), { code: 'FST_COLLECTION_UNSUPPORTED' }, feature)
   }
   t.doesNotThrow(() =>
-    loose({ list: { filter: ['id', 'title'] }, formats: [json, hal] }).with(...createDialects(profileNames))
+    loose({ list: { filter: ['id', 'title'] }, formats: [json, hal] }).with(...createSyntaxes(profileNames))
   )
 })
 

@@ -4,13 +4,13 @@ import { isObject } from '../../http/json-value.ts'
 import { Problem } from '../../http/problems.ts'
 import { describeHeaders } from '../../openapi/headers.ts'
 import type { ResponseHeader } from '../../openapi/headers.ts'
-import type { Dialect } from '../../listing/query-parameter.ts'
+import type { QuerySyntax } from '../../listing/query-parameter.ts'
 import type { Feature, ListedPage } from '../feature.ts'
 
 /** How an admin client differs from other clients. */
 export interface AdminClient {
   readonly name: string
-  readonly dialect: Dialect
+  readonly syntax: QuerySyntax
   /** Returns additional headers of lists. */
   readonly listHeaders?: (listed: ListedPage) => Record<string, string>
   /** The names of those headers, for OpenAPI. */
@@ -25,7 +25,7 @@ export interface AdminClient {
 
 /** Creates the feature that supports an admin client. */
 export function createAdminFeature (client: AdminClient): Feature<object> {
-  const { name, dialect, listHeaders, describedHeaders = [], problemProperties, readsRemoved, sendsParts } = client
+  const { name, syntax, listHeaders, describedHeaders = [], problemProperties, readsRemoved, sendsParts } = client
   return {
     name,
     setup (host) {
@@ -42,7 +42,7 @@ export function createAdminFeature (client: AdminClient): Feature<object> {
       for (const support of ['order', 'filter', 'count'] as const) {
         host.require(support, `${name} sorts, filters and counts`)
       }
-      host.addDialect(dialect)
+      host.addQuerySyntax(syntax)
       host.addHook('onProblem', problemProperties)
       if (listHeaders !== undefined) host.addHook('onPage', listHeaders)
       if (sendsParts) {

@@ -1,4 +1,4 @@
-// The dialect of @refinedev/simple-rest.
+// The query syntax of @refinedev/simple-rest.
 
 import type { Feature } from '../feature.ts'
 import { createAdminFeature } from './admin-feature.ts'
@@ -14,7 +14,7 @@ import { translateUnderscores, underscoreParameters } from './underscores.ts'
 export function refine (): Feature<object> {
   return createAdminFeature({
     name: 'refine',
-    dialect: { parameters: underscoreParameters, translate: translateUnderscores, embedding: undefined },
+    syntax: { parameters: underscoreParameters, translate: translateUnderscores, embedding: undefined },
     problemProperties: (problem) => ({ message: buildMessage(problem) }),
     // It updates items with PATCH, and does not use removed items.
     readsRemoved: false,

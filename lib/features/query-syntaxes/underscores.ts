@@ -1,4 +1,4 @@
-// The dialect of json-server: ?_sort=name,age&_order=asc,desc&_start=0&_end=25&age_gte=18&id=1&id=2
+// The query syntax of json-server: ?_sort=name,age&_order=asc,desc&_start=0&_end=25&age_gte=18&id=1&id=2
 
 import type { Lists } from '../../listing/lists.ts'
 import { Problem } from '../../http/problems.ts'
@@ -7,7 +7,7 @@ import type { ListQuery } from '../../listing/list-query.ts'
 import { badParameter } from '../../request/query.ts'
 import { queryText } from '../../openapi/query-text.ts'
 import type { Condition, JsonSchema } from '../../storage/contract.ts'
-import type { DialectParameters, Translation } from '../../listing/query-parameter.ts'
+import type { ClientParameters, Translation } from '../../listing/query-parameter.ts'
 import { buildFilter, buildRange, isEmptySearch, readComparison, readOrdering } from './admin-query.ts'
 
 const number: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maximum: 999_999_999 }
@@ -22,14 +22,14 @@ export const underscoreParameters: Readonly<Record<string, JsonSchema>> = {
 
 export function translateUnderscores (
   lists: Lists,
-  parameters: DialectParameters
+  parameters: ClientParameters
 ): Translation | Problem {
   const { _sort: sort, _order: direction, _start: start, _end: end, ...others } = parameters
   const conditions: Condition[] = []
   const rest: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(others)) {
     if (isEmptySearch(lists, { name, value })) continue
-    const found = isInDialect(lists, name, value)
+    const found = isInSyntax(lists, name, value)
       ? readComparison(lists, { name, value }, name)
       : undefined
     if (found instanceof Problem) return found
@@ -53,7 +53,7 @@ function readRange (lists: Lists, given: { start: unknown, end: unknown }): List
 }
 
 /** Our own parameters take precedence if they occur once. */
-function isInDialect (lists: Lists, name: string, value: unknown): boolean {
+function isInSyntax (lists: Lists, name: string, value: unknown): boolean {
   return getParameter(lists, name) === undefined && (Array.isArray(value) || name.includes('_'))
 }
 

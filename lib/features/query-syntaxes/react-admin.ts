@@ -1,4 +1,4 @@
-// The dialect of ra-data-simple-rest: ?sort=["name","ASC"]&range=[0,24]&filter={"id":[1,2]}
+// The query syntax of ra-data-simple-rest: ?sort=["name","ASC"]&range=[0,24]&filter={"id":[1,2]}
 
 import type { Lists } from '../../listing/lists.ts'
 import { isObject } from '../../http/json-value.ts'
@@ -8,13 +8,13 @@ import type { ListQuery } from '../../listing/list-query.ts'
 import { badParameter } from '../../request/query.ts'
 import { queryText } from '../../openapi/query-text.ts'
 import type { Condition } from '../../storage/contract.ts'
-import type { Dialect } from '../../listing/query-parameter.ts'
+import type { QuerySyntax } from '../../listing/query-parameter.ts'
 import type { Feature, ListedPage } from '../feature.ts'
 import { buildFilter, buildRange, isEmptySearch, readComparison, readOrdering } from './admin-query.ts'
 import { createAdminFeature } from './admin-feature.ts'
 import { buildProblemProperties } from './problem-text.ts'
 
-const dialect: Dialect = {
+const syntax: QuerySyntax = {
   parameters: {
     range: { ...queryText, description: 'The positions of the first and the last item, as JSON, such as [0,24]' },
     filter: { ...queryText, description: 'Properties and values, as JSON, such as {"id":[1,2]}' }
@@ -56,7 +56,7 @@ function buildContentRange ({ name, parameters, offset, length, total }: ListedP
 export function reactAdmin (): Feature<object> {
   return createAdminFeature({
     name: 'react-admin',
-    dialect,
+    syntax,
     listHeaders: buildContentRange,
     describedHeaders: ['Content-Range'],
     problemProperties: buildProblemProperties,

@@ -4,14 +4,14 @@ import type { Collection } from '../collection.ts'
 import type { View } from '../engine/view.ts'
 import { getCallerId } from '../access/caller.ts'
 import type { Caller, CallerLike } from '../access/caller.ts'
-import type { About, Link, Offer } from '../formats/format.ts'
+import type { PageContext, Link, Capabilities } from '../formats/format.ts'
 import { getRegistered } from '../registry.ts'
 import type { Request } from '../request/request.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
 // What an HTML page shows besides the content: queries and actions that the caller can use, and links.
 
-function buildOffer (collection: Collection, { type, lists }: View): Offer {
+function describeCapabilities (collection: Collection, { type, lists }: View): Capabilities {
   const { name, id, mediaTypes, access, app: { service }, attached } = collection
   const { messages, hidden } = type
   const { filterable, sortable, parameters, limit } = lists
@@ -53,13 +53,13 @@ interface PageInfo {
 }
 
 /** Returns what a page shows besides the content of the response. */
-export async function buildAbout (
+export async function buildPageContext (
   collection: Collection,
   { path, search, fixed, scope, caller, original, view, presentation }: Request,
   { at, tag, total }: PageInfo
-): Promise<About> {
+): Promise<PageContext> {
   return {
-    offer: buildOffer(collection, view),
+    capabilities: describeCapabilities(collection, view),
     path,
     search,
     origin: getOrigin(original),

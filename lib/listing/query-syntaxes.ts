@@ -1,16 +1,16 @@
 import type { Lists } from './lists.ts'
-import type { DialectParameters, Translation } from './query-parameter.ts'
+import type { ClientParameters, Translation } from './query-parameter.ts'
 import { Problem } from '../http/problems.ts'
 import { badParameter } from '../request/query.ts'
 import { getParameter } from './parameters.ts'
 import { mergeQueries } from './list-query.ts'
 
-/** Translates the query string of a list. Each dialect reads the parameters that the previous ones left. */
-export function translateQuery (lists: Lists, parameters: DialectParameters): Translation | Problem {
+/** Translates the query string of a list. Each syntax reads the parameters that the previous ones left. */
+export function translateQuery (lists: Lists, parameters: ClientParameters): Translation | Problem {
   let translation = translateEmbedding(lists, parameters)
-  for (const dialect of lists.dialects) {
+  for (const syntax of lists.querySyntaxes) {
     if (translation instanceof Problem) return translation
-    const next = dialect.translate(lists, translation.rest)
+    const next = syntax.translate(lists, translation.rest)
     if (next instanceof Problem) return next
     translation = { listQuery: mergeQueries(translation.listQuery, next.listQuery), rest: next.rest }
   }
@@ -18,12 +18,12 @@ export function translateQuery (lists: Lists, parameters: DialectParameters): Tr
 }
 
 /** Translates the parameter that embeds related items. It is the only one that a single item supports. */
-export function translateEmbedding (lists: Lists, parameters: DialectParameters): Translation | Problem {
+export function translateEmbedding (lists: Lists, parameters: ClientParameters): Translation | Problem {
   const expand = getParameter(lists, 'expand')
-  const dialect = lists.dialects.find(({ embedding }) => {
+  const syntax = lists.querySyntaxes.find(({ embedding }) => {
     return embedding !== undefined && parameters[embedding.parameter] !== undefined
   })
-  const embedding = dialect?.embedding
+  const embedding = syntax?.embedding
   if (expand === undefined || embedding === undefined) return { listQuery: {}, rest: parameters }
   const { [embedding.parameter]: value, ...rest } = parameters
   const listQuery = expand.read(lists, embedding.names(value))

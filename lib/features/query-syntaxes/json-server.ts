@@ -1,4 +1,4 @@
-// The dialect of ra-data-json-server.
+// The query syntax of ra-data-json-server.
 
 import type { Feature } from '../feature.ts'
 import { createAdminFeature } from './admin-feature.ts'
@@ -14,7 +14,7 @@ import { translateUnderscores, underscoreParameters } from './underscores.ts'
 export function jsonServer (): Feature<object> {
   return createAdminFeature({
     name: 'json-server',
-    dialect: {
+    syntax: {
       parameters: underscoreParameters,
       translate: translateUnderscores,
       // For an item, names are separated by commas. For a list, the parameter is repeated.

@@ -103,7 +103,7 @@ export function buildFilter ({ type: { id } }: Lists, conditions: readonly Condi
 
 /** Builds the order of a list; undefined if one of the properties is not sortable. */
 export function readOrdering (lists: Lists, order: readonly Order[]): ListQuery | undefined {
-  // Checked first: "-name" is not a property in these dialects.
+  // Checked first: "-name" is not a property in these syntaxes.
   if (!order.every(({ property }) => lists.sortable.has(property))) return undefined
   const names = order.map(({ property, descending }) => descending ? `-${property}` : property)
   const listQuery = parseSort(lists, names)
