@@ -56,8 +56,16 @@ export const list: Run = async (collection, operation) => {
 }
 
 /** Replaces an item, or creates it if the definition and the caller's rights allow that. */
-export const replace: Run = async (collection, operation) => {
-  const canCreate = collection.put.create && operation.id !== undefined && await operation.canCreate()
+export const replace: Run = (collection, operation) => {
+  const mayCreate = collection.put.create && operation.id !== undefined
+  return mayCreate ? replaceOrCreate(collection, operation) : replaceItem(collection, operation, false)
+}
+
+async function replaceOrCreate (collection: Collection, operation: Operation): Promise<Outcome | Problem> {
+  return replaceItem(collection, operation, await operation.canCreate())
+}
+
+function replaceItem (collection: Collection, operation: Operation, canCreate: boolean): Promise<Outcome | Problem> {
   return writeItem(collection, operation, 'before', (before) => {
     if (before === undefined && !canCreate) return Promise.resolve(problem('not-found'))
     return decideFromContent(collection, operation, 'replace', before)

@@ -100,7 +100,7 @@ export async function writeItem (
   const outcome = id === undefined || action.safe
     ? toProblem(await run())
     : await retryWrite(collection, { id, operation, callsApp }, run)
-  if (!(outcome instanceof Problem) && written !== undefined) {
+  if (collection.hooks.afterCommit !== undefined && !(outcome instanceof Problem) && written !== undefined) {
     await notifyChanges(collection, operation, [{ ...written, after }])
   }
   return outcome
@@ -154,17 +154,14 @@ export async function storeChanges (
   const { changes, toOutcome, inside } = options
   const { storage, steps } = operation
   if (changes.length === 0 && operation.beforeCommit === undefined) return toOutcome([])
-  if (inside !== undefined) return writeAll(collection, operation, options, inside)
-  const [only] = changes
   const isOneStatement = changes.length === 1 && !needsTransaction(collection, operation)
+  const target = inside ?? { storage, isInTransaction: false, transaction: undefined }
   // Most writes: this saves two async functions.
   if (isOneStatement && steps.write === writeChanges) {
-    const entry = await writeChange(operation, only!, { storage, isInTransaction: false })
+    const entry = await writeChange(operation, changes[0]!, target)
     return entry !== undefined && isRefusal(entry) ? { ...entry, index: 0 } : toOutcome([entry])
   }
-  if (isOneStatement) {
-    return writeAll(collection, operation, options, { storage, isInTransaction: false, transaction: undefined })
-  }
+  if (isOneStatement || inside !== undefined) return writeAll(collection, operation, options, target)
   return runTransaction(collection, operation, (storage, transaction) => {
     return writeAll(collection, operation, options, { storage, isInTransaction: true, transaction })
   })
