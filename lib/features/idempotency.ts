@@ -1,22 +1,20 @@
-import { createHash, randomBytes } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
-import { getCallerId } from '../access/caller.ts'
 import type { Rule } from '../access/rules.ts'
 import { withoutContent } from '../response/response.ts'
 import type { Response } from '../response/response.ts'
 import type { Collection } from '../collection.ts'
 import { changeOperation } from '../engine/operation.ts'
 import type { Operation, Outcome, Run } from '../engine/operation.ts'
-import { hasNoEffect, isUnreachable } from '../failure.ts'
-import { parseIdempotencyKey } from '../http/idempotency-key.ts'
-import { Problem, problem } from '../http/problems.ts'
+import { createReceiptRunner, digest } from '../engine/receipts.ts'
+import type { ReceiptSettings } from '../engine/receipts.ts'
+import { Problem } from '../http/problems.ts'
 import { describeHeaderParameters } from '../openapi/headers.ts'
 import { getCollectionPath, getTargetPath } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
-import { toCanonicalJson } from '../schema/canonical-json.ts'
 import type { RouteOptions } from '../options.ts'
-import type { Context, Receipt, Receipts } from '../storage/contract.ts'
+import type { Receipt } from '../storage/contract.ts'
 import type { ActionInfo, Feature, Host } from './feature.ts'
+import { canSee, getKeyOwner, getVisibility, keyInUse, readAnswer, readKey } from './idempotency-key.ts'
+import type { Visibility } from './idempotency-key.ts'
 
 type RepeatableAction = 'create' | 'update'
 
@@ -56,12 +54,8 @@ export interface IdempotencyOptions {
   lease?: number
 }
 
-interface Settings {
+interface Settings extends ReceiptSettings {
   readonly required: boolean
-  /** In milliseconds. */
-  readonly expiry: number
-  /** In milliseconds. */
-  readonly lease: number
 }
 
 /**
@@ -137,7 +131,7 @@ function checkKeyOwner (
 }
 
 function withReplay (next: Run, settings: Settings, maxLength: number): Run {
-  const clock = new ReceiptClock()
+  const runOnce = createReceiptRunner(settings)
   return async (collection, operation) => {
     const { context, log } = operation
     // Only HTTP requests have this layer.
@@ -146,59 +140,20 @@ function withReplay (next: Run, settings: Settings, maxLength: number): Run {
     const key = getKey(collection, request, settings)
     if (key instanceof Problem) return key
     if (key === undefined) return next(collection, operation)
-    const receipts = collection.storage.receipts!
-    const now = await clock.read(receipts, context)
-    const claim: Receipt = {
-      key,
-      fingerprint: getFingerprint(request),
-      token: randomBytes(15).toString('base64url'),
-      expires: now + settings.lease,
-      answer: undefined
-    }
-    const release = (failure?: unknown) => receipts.release(claim, limitTime(releaseTimeout)).catch((err: unknown) => {
-      // The failure of the request is logged as well. Another line about the same storage would not add anything.
-      if (isUnreachable(failure)) return
-      log.error({ collection: collection.name, err }, 'an idempotency key could not be released')
+    const fingerprint = getFingerprint(request)
+    return runOnce<Outcome | Problem>(collection, { key, fingerprint, context, log }, {
+      replay: (earlier) => replay(earlier, fingerprint, request),
+      run: (keep) => {
+        const beforeCommit: Operation['beforeCommit'] = async (outcome, storage) => {
+          const { content, ...rest } = limitContent(exchange.render(outcome), maxLength)
+          const stored: StoredResponse = { ...rest, ...encodeContent(content), visibility: getVisibility(request) }
+          return await keep(JSON.stringify(stored), storage) ? undefined : keyInUse()
+        }
+        return next(collection, changeOperation(operation, { beforeCommit }))
+      },
+      isDone: (outcome) => !(outcome instanceof Problem) && outcome.kind !== 'moved'
     })
-    const earlier = await receipts.claim(claim, now, context).catch(async (thrown: unknown) => {
-      // The claim may have been stored before it failed.
-      if (!hasNoEffect(thrown)) await release(thrown)
-      throw thrown
-    })
-    if (earlier !== undefined) return replay(earlier, claim, request)
-    sweep(collection, operation, now)
-    const beforeCommit: Operation['beforeCommit'] = async (outcome, storage) => {
-      const { content, ...rest } = limitContent(exchange.render(outcome), maxLength)
-      const stored: StoredResponse = { ...rest, ...encodeContent(content), visibility: getVisibility(request) }
-      const receipt = { ...claim, expires: clock.now() + settings.expiry, answer: JSON.stringify(stored) }
-      const isKept = await storage.receipts!.keep(receipt, context)
-      // If not, the request took so long that another one has claimed the key.
-      return isKept ? undefined : keyInUse()
-    }
-    try {
-      const outcome = await next(collection, changeOperation(operation, { beforeCommit }))
-      if (outcome instanceof Problem || outcome.kind === 'moved') await release()
-      return outcome
-    } catch (thrown) {
-      // If the response is stored already, this leaves it.
-      await release(thrown)
-      throw thrown
-    }
   }
-}
-
-/** In milliseconds. Otherwise the key is free when its lease ends. */
-const releaseTimeout = 2000
-
-/** In milliseconds. What remains is removed later. */
-const sweepTimeout = 10_000
-
-/**
- * The context of calls that run even if the client has disconnected. They have a limit of their own: one that waits for
- * a lock, or for a server that does not respond, holds a connection that other requests need.
- */
-function limitTime (milliseconds: number): Pick<Context, 'signal'> {
-  return { signal: AbortSignal.timeout(milliseconds) }
 }
 
 /** A digest of the caller, the path of the collection and the header; undefined if the header is missing. */
@@ -209,51 +164,10 @@ function getKey (collection: Collection, request: Request, settings: Settings): 
   return digest([getKeyOwner(collection, request), path, key])
 }
 
-function readKey (headers: IncomingHttpHeaders, { required }: Settings): string | Problem | undefined {
-  const header = headers['idempotency-key']
-  if (header === undefined) {
-    if (!required) return undefined
-    return problem('idempotency-key-missing', {
-      detail: 'Repeat the request with the header Idempotency-Key and a new random key, such as a UUID in quotes. ' +
-        'Send the same key when you retry it.'
-    })
-  }
-  return parseIdempotencyKey(String(header)) ?? problem('idempotency-key-malformed', {
-    detail: 'Idempotency-Key is one string of 1 to 255 characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".'
-  })
-}
-
-/** Headers by which most services identify callers. `access.vary` adds others. */
-const credentialHeaders: readonly string[] = ['authorization', 'cookie', 'x-api-key']
-
-/**
- * A named caller is identified by its id and by the values that its scope sets: credentials are renewed, and a filter
- * may depend on the time. Any other caller is identified by its credentials and its whole scope.
- */
-function getKeyOwner ({ access }: Collection, { caller, scope, headers }: Request): string {
-  if (caller !== undefined) return toCanonicalJson({ caller: getCallerId(caller), values: scope?.values })!
-  const names = [...credentialHeaders, ...access?.vary.map((name) => name.toLowerCase()) ?? []]
-  return toCanonicalJson({ credentials: Object.fromEntries(names.map((name) => [name, headers[name]])), scope })!
-}
-
 /** A digest of the method, the target and the bytes of the content. */
 function getFingerprint (request: Request): string {
   const { path, content, original } = request
   return digest([original.method, getTargetPath(request, path), content ?? ''])
-}
-
-function digest (parts: ReadonlyArray<string | Buffer>): string {
-  const hash = createHash('sha256')
-  // Each part is preceded by its length, so that no two lists have the same text.
-  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
-  return hash.digest('base64url')
-}
-
-/** What the caller of the first request could see. The content is sent again only to callers who can see as much. */
-interface Visibility {
-  readonly hidden: readonly string[]
-  /** A digest of the filter of its scope. */
-  readonly scope: string
 }
 
 /** The content of a receipt. Its names are those in the databases of apps. */
@@ -272,24 +186,9 @@ function decodeContent ({ content, isBinary }: StoredResponse): Response['conten
   return isBinary === true && content !== undefined ? Buffer.from(content, 'base64') : content
 }
 
-/** Undefined for a caller who sees everything. */
-function getVisibility ({ view: { type: { hidden } }, scope }: Request): Visibility | undefined {
-  if (hidden === undefined && scope === undefined) return undefined
-  return { hidden: [...hidden ?? []], scope: digest([toCanonicalJson(scope?.filter) ?? '']) }
-}
-
-function canSee (now: Visibility | undefined, then: Visibility | undefined): boolean {
-  if (now === undefined) return true
-  return now.scope === then?.scope && now.hidden.every((name) => then.hidden.includes(name))
-}
-
-function replay ({ fingerprint, answer }: Receipt, claim: Receipt, request: Request): Outcome | Problem {
-  if (fingerprint !== claim.fingerprint) {
-    return problem('idempotency-key-reused', {
-      detail: 'Another request had this Idempotency-Key. Send a new key with a new request.'
-    })
-  }
-  if (answer === undefined) return keyInUse()
+function replay (earlier: Receipt, fingerprint: string, request: Request): Outcome | Problem {
+  const answer = readAnswer(earlier, fingerprint)
+  if (answer instanceof Problem) return answer
   // `withReplay` has stored it, in this or another process.
   const stored = JSON.parse(answer) as StoredResponse
   const { status, headers, applied, visibility } = stored
@@ -305,13 +204,6 @@ function limitToCaller (response: Response, isVisible: boolean, { preferences }:
   return isVisible ? response : withoutContent(response)
 }
 
-function keyInUse (): Problem {
-  return problem('idempotency-key-in-use', {
-    detail: 'The first request with this Idempotency-Key is still running. Repeat the request later.',
-    headers: { 'retry-after': '1' }
-  })
-}
-
 /** In bytes, of the content that is stored. The response to a POST is about as long as the item that it has stored. */
 const maxCreatedLength = 1_048_576
 
@@ -322,41 +214,4 @@ const maxUpdatedLength = 16_384
 function limitContent (response: Response, maxLength: number): Response {
   const length = Buffer.byteLength(response.content ?? '')
   return length > 0 && length <= maxLength ? response : withoutContent(response)
-}
-
-const minute = 60_000
-
-/**
- * The clock by which receipts expire: that of the database, if it has one. By the clock of a process that is ahead, the
- * receipts of all others would have expired, and their requests could be done again. It is read once a minute.
- */
-class ReceiptClock {
-  #time = 0
-  #readAt = -Infinity
-
-  async read (receipts: Receipts, context: Operation['context']): Promise<number> {
-    if (receipts.now !== undefined && performance.now() - this.#readAt > minute) {
-      const time = await receipts.now(context)
-      this.#readAt = performance.now()
-      this.#time = time
-    }
-    return this.now()
-  }
-
-  /** Does not depend on the clock of the process, which may be set meanwhile. */
-  now (): number {
-    return this.#time === 0 ? Date.now() : this.#time + Math.floor(performance.now() - this.#readAt)
-  }
-}
-
-const sweptAt = new WeakMap<Receipts, number>()
-
-/** Removes expired receipts once a minute, without delaying the request. Recent ones may belong to a slow request. */
-function sweep ({ name, storage }: Collection, { log }: Operation, now: number): void {
-  const receipts = storage.receipts!
-  if (now - (sweptAt.get(receipts) ?? 0) < minute) return
-  sweptAt.set(receipts, now)
-  receipts.sweep(now - 60 * minute, limitTime(sweepTimeout)).catch((err: unknown) => {
-    log.error({ collection: name, err }, 'expired idempotency keys could not be removed')
-  })
 }
