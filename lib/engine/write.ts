@@ -90,7 +90,8 @@ export async function writeItem (
     return stored
   }
 
-  const isTransactional = isInside && !action.safe && ownStorage.supports.transactions
+  // An action that only reads needs no transaction, but its calls must be part of one that it has joined.
+  const isTransactional = isInside && (!action.safe || joined !== undefined) && ownStorage.supports.transactions
   const run = (): Promise<Outcome | Refusal | Problem> => {
     if (!isTransactional) return attempt(ownStorage, undefined)
     return runTransaction(collection, operation, attempt, { isForApp: true })

@@ -1029,6 +1029,33 @@ test('links of HAL name the actions that are possible and allowed', async (t) =>
   t.notOk('cancel' in (await read('ann')).json()._links)
 })
 
+test('an action that only reads sees the transaction that it has joined', async (t) => {
+  const counted = define({
+    name: 'counted',
+    schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), name: Type.String() }),
+    storage: memory()
+  }).with(action('count', {
+    on: 'collection',
+    safe: true,
+    output: Type.Object({ count: Type.Integer() }),
+    async run ({ collection }) {
+      let count = 0
+      for await (const { entries } of collection.pages()) count += entries.length
+      return { output: { count } }
+    }
+  }))
+  const app = Fastify()
+  t.after(() => app.close())
+  await app.register(registry)
+  await app.register(collection, counted)
+  const calls = app.collection(counted)
+  const count = await calls.transaction(async (transaction) => {
+    await calls.create({ name: 'a' }, { transaction })
+    return calls.count({}, { transaction })
+  })
+  t.strictSame(count, { count: 1 })
+})
+
 test('options of the route apply', async (t) => {
   const orders = define({ name: 'orders', schema: Order, storage: memory() })
     .with(action('touch', {
