@@ -30,6 +30,7 @@ import type { Place } from './access/parent.ts'
 import { checkEncoding, checkQuery } from './request/query.ts'
 import { checkOutsideCall } from './engine/transaction.ts'
 import { prepareReply, noStore, prepareProblem, safeMethods, setHeaders } from './response/reply.ts'
+import type { ProblemSource } from './response/reply.ts'
 import { addDescriptionLink } from './response/links.ts'
 import { normalizePath } from './request/request.ts'
 import type { Request } from './request/request.ts'
@@ -123,7 +124,7 @@ interface OptionsHandlers {
  * Creates the handler of OPTIONS, which ignores preconditions, and a hook for requests that do not reach it:
  * @fastify/cors responds to every OPTIONS itself. A preflight is left to it.
  */
-export function createOptionsHandlers (collection: Collection, getHeaders: GetOptionsHeaders): OptionsHandlers {
+export function createOptionsHandlers (collection: ProblemSource, getHeaders: GetOptionsHeaders): OptionsHandlers {
   async function prepare (incoming: FastifyRequest, reply: FastifyReply): Promise<undefined> {
     const headers = addDescriptionLink(collection, await getHeaders(incoming))
     prepareReply({ status: 204, headers, content: undefined }, noStore, reply)
@@ -170,7 +171,7 @@ export function createErrorHandler (collection: Collection, action?: AnyActionNa
  * Creates a hook for errors that plugins and hooks of the app send as objects, as @fastify/bearer-auth does: they
  * become problems. Fastify skips the hook for texts, so it costs the responses of actions nothing.
  */
-export function createErrorConverter (collection: Collection): preSerializationHookHandler<unknown> {
+export function createErrorConverter (collection: ProblemSource): preSerializationHookHandler<unknown> {
   return function (_incoming, reply, payload, done) {
     const isProblem = String(reply.getHeader('content-type')).startsWith('application/problem+json')
     if (reply.statusCode < 400 || isProblem) return done(null, payload)

@@ -51,7 +51,7 @@ export function getRegistered (app: FastifyInstance): ServedCollection[] {
 const services = new WeakMap<object, ServiceInfo>()
 
 /** Collections read it when a request comes, so the service plugin can be registered before or after them. */
-function getServiceInfo (app: FastifyInstance): ServiceInfo {
+export function getServiceInfo (app: FastifyInstance): ServiceInfo {
   let info = services.get(app.server)
   if (info === undefined) services.set(app.server, info = {})
   return info

@@ -4,6 +4,7 @@ import cors from '@fastify/cors'
 import Fastify from 'fastify'
 import t, { test } from 'tap'
 import * as errors from '../lib/errors.ts'
+import { batch } from '../lib/batch/batch.ts'
 import collection, { define, defineWith, registry } from '../lib/index.ts'
 import { moved } from '../lib/service/moved.ts'
 import { service } from '../lib/service/service.ts'
@@ -325,6 +326,13 @@ const mistakes: Readonly<
       'a path that leads to itself',
       () => Fastify().register(moved, { from: '/people', to: '/people' }).ready(),
       /not redirected back/
+    ]
+  ],
+  FST_COLLECTION_BAD_BATCH: [
+    [
+      'a batch of a collection that the app does not serve',
+      () => Fastify().register(batch, { collections: [define(users)] }).ready(),
+      /^Batch: this app does not serve the collection users\. Register it/
     ]
   ],
   FST_COLLECTION_AUDIT: [

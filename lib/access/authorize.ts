@@ -1,4 +1,3 @@
-import type { onRequestAsyncHookHandler } from 'fastify'
 import type { ActionName, AnyActionName } from '../action.ts'
 import { toCollection } from '../collection.ts'
 import type { Collection, Definition } from '../collection.ts'
@@ -44,6 +43,13 @@ function identify ({ authenticate }: AccessRules, incoming: Incoming): Promise<I
   let result = byRequest.get(incoming)
   if (result === undefined) byRequest.set(incoming, result = callAuthenticate(authenticate, incoming))
   return result
+}
+
+/** A part of a batch has a request of its own, derived from that of the batch, and the same caller. */
+export function shareCaller (access: AccessRules | undefined, from: Incoming, to: Incoming): void {
+  if (access?.authenticate === undefined) return
+  const result = Promise.resolve(identify(access, from))
+  identified.get(access.authenticate)!.set(to, result)
 }
 
 async function callAuthenticate (authenticate: Authenticate, incoming: Incoming): Promise<Identified> {
@@ -260,7 +266,7 @@ export interface Authorization {
 const authorizations = new WeakMap<Incoming, Authorization>()
 
 /** Whether requests have to be authorized at all. */
-export function isProtected ({ access, parent }: Collection): boolean {
+export function isProtected ({ access, parent }: Pick<Collection, 'access' | 'parent'>): boolean {
   return access !== undefined || parent?.collection.access !== undefined
 }
 
@@ -294,7 +300,7 @@ export function getAuthorization (incoming: Incoming): Authorization | undefined
 }
 
 /** Sends 401, 403 and 404 before content is read. A caller that may not see the parent sees nothing nested in it. */
-export function authorize (collection: Collection, action: AnyActionName): onRequestAsyncHookHandler {
+export function authorize (collection: Collection, action: AnyActionName): (incoming: Incoming) => Promise<void> {
   const { parent } = collection
   const reads = action === 'list' || action === 'read'
   return async function (incoming) {

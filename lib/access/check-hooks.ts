@@ -74,7 +74,8 @@ function getRequestHooks ({ routes }: Pick<Related, 'routes'>, action: ActionNam
   return [...collectHooks(routes.all), ...collectHooks(routes[action])]
 }
 
-function collectHooks (route: RouteOptions | undefined): unknown[] {
+/** Returns the hooks of a route that can refuse a request. */
+export function collectHooks (route: RouteOptions | undefined): unknown[] {
   return requestHooks.flatMap((hook): unknown[] => [route?.[hook] ?? []].flat())
 }
 

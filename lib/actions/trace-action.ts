@@ -36,10 +36,30 @@ interface ActionInput {
 }
 
 function traceAction (name: AnyActionName, action: Action, { collection, request }: ActionInput): Promise<Result> {
-  const event = createEvent(collection.name, name, request.original.id)
+  return traceResult(createEvent(collection.name, name, request.original.id), () => action(collection, request))
+}
+
+interface TracedPart {
+  readonly collection: string
+  readonly action: AnyActionName
+  readonly requestId: string
+}
+
+/** The same for a part of a batch. */
+export function tracePart<Done extends { readonly status: number }> (
+  { collection, action, requestId }: TracedPart,
+  run: () => Promise<Done | Problem>
+): Promise<Done | Problem> {
+  return channel.hasSubscribers ? traceResult(createEvent(collection, action, requestId), run) : run()
+}
+
+function traceResult<Done extends { readonly status: number }> (
+  event: ActionEvent,
+  run: () => Promise<Done>
+): Promise<Done> {
   return trace(event, async () => {
     try {
-      return endEvent(event, await action(collection, request))
+      return endEvent(event, await run())
     } catch (thrown) {
       const isKnown = thrown instanceof HookError || thrown instanceof Problem
       endEvent(event, errorToProblem(isKnown ? getError(thrown) : new ActionError(thrown), 500, false))
@@ -96,7 +116,7 @@ function createEvent (collection: string, action: AnyActionName, requestId: stri
   return { collection, action, requestId, status: undefined, code: undefined }
 }
 
-function endEvent (event: ActionEvent, result: Result): Result {
+function endEvent<Done extends { readonly status: number }> (event: ActionEvent, result: Done): Done {
   event.status = result.status
   if (result instanceof Problem) event.code = result.name
   return result

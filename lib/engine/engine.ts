@@ -52,7 +52,9 @@ function withParentCheck ({ parent }: Collection, next: Run): Run {
     const id = operation.fixed?.[parent.property]
     if (id === undefined) return next(collection, operation)
     const context = withScope(operation.parentScope, operation.context)
-    const entry = await parent.collection.storage.find(id, context)
+    // A part of a batch may be about a parent that an earlier part has created.
+    const storage = operation.transaction?.join(parent.collection) ?? parent.collection.storage
+    const entry = await storage.find(id, context)
     return entry === undefined ? problem('not-found') : next(collection, operation)
   }
 }

@@ -15,8 +15,8 @@ import type { View } from './view.ts'
 // What the engine is called with and what it returns. Nothing here knows a header, a status or bytes, except for the
 // members that say so.
 
-/** Where an operation comes from: an HTTP request, or `app.collection(definition)`. */
-export type Door = 'http' | 'code'
+/** Where an operation comes from: an HTTP request, `app.collection(definition)`, or a part of a batch. */
+export type Door = 'http' | 'code' | 'batch'
 
 /** The context of an operation for storages, which features can abort. */
 export interface AbortableContext extends Context {

@@ -156,7 +156,7 @@ export class OpenTransaction implements Transaction {
   async run<Done extends object> (
     work: Work<Done, OpenTransaction>,
     storage: Storage<object>,
-    before: OpenTransaction | undefined
+    { before, isRehearsal = false }: RunOptions
   ): Promise<Done> {
     openTransactions++
     try {
@@ -167,6 +167,7 @@ export class OpenTransaction implements Transaction {
       const result = await running.run(this, work, storage, this)
       // The app may have caught the error.
       if (this.#failure !== undefined) throw this.#failure.error
+      if (isRehearsal) throw new Rollback(result)
       return rollBackRefused(result)
     } finally {
       this.#isRunning = false
@@ -245,12 +246,20 @@ export class OpenTransaction implements Transaction {
 }
 
 /** Thrown inside a transaction to roll it back. It is not an Error, so that storages do not treat it as a failure. */
-class Rollback {
-  readonly reason: Problem | Refusal
+class Rollback<Result extends object = object> {
+  /** What the work has returned. */
+  readonly result: Result
 
-  constructor (reason: Problem | Refusal) {
-    this.reason = reason
+  constructor (result: Result) {
+    this.result = result
   }
+}
+
+interface RunOptions {
+  /** The attempt that was rolled back before. */
+  readonly before: OpenTransaction | undefined
+  /** Whether the transaction is rolled back whatever the work returns. */
+  readonly isRehearsal?: boolean | undefined
 }
 
 function rollBackRefused<Done extends object> (result: Done | Problem | Refusal): Done {
@@ -295,12 +304,18 @@ export async function runInTransaction<Done extends object> (
 /** How often a transaction is attempted that loses every race. */
 const maxAttempts = 20
 
+interface OpenTransactionTarget extends TransactionTarget {
+  readonly collection: Collection
+  /** Whether everything is done and then rolled back. */
+  readonly isRehearsal?: boolean | undefined
+}
+
 /**
  * Does the same with functions of the app, which get the transaction. It runs again if another one has changed what it
  * has listed and then writes.
  */
 export async function openTransaction<Done extends object> (
-  { collection, storage, progress }: TransactionTarget & { readonly collection: Collection },
+  { collection, storage, progress, isRehearsal }: OpenTransactionTarget,
   work: Work<Done, OpenTransaction>,
   context: Pick<Context, 'signal'>
 ): Promise<Done | Problem | Refusal> {
@@ -311,7 +326,7 @@ export async function openTransaction<Done extends object> (
   const run = (inner: Storage<object>, handle?: TransactionHandle): Promise<Done> => {
     const before = transaction ?? lost
     transaction = new OpenTransaction(collection, handle, context, outer)
-    return transaction.run(work, inner, before)
+    return transaction.run(work, inner, { before, isRehearsal })
   }
   for (let attempts = 1; ; attempts++) {
     try {
@@ -352,8 +367,9 @@ function toCallError (collection: string, thrown: unknown): unknown {
 }
 
 /** Returns why a transaction was rolled back, and throws everything that has failed. */
-function getReason (thrown: unknown): Problem | Refusal {
-  const reason = thrown instanceof Rollback ? thrown.reason : getRefusal(thrown)
+function getReason<Done extends object> (thrown: unknown): Done | Problem | Refusal {
+  // Only the work of this transaction, which returns this type, is rolled back like this.
+  const reason = thrown instanceof Rollback ? thrown.result as Done | Problem | Refusal : getRefusal(thrown)
   if (reason === undefined) throw thrown
   return reason
 }

@@ -97,6 +97,11 @@ export const problems = {
     title: 'A request with this Idempotency-Key is still running',
     detail: 'Repeat the request after the time in the header Retry-After.'
   },
+  'batch-failed': {
+    status: 409,
+    title: 'A part of the batch was refused',
+    detail: 'A part of the batch was refused. Nothing was written.'
+  },
   gone: {
     status: 410,
     title: 'The item was deleted',

@@ -15,7 +15,7 @@ interface ListedPage {
 /** Builds the links to other pages, by relation (RFC 8288). Each keeps the other query parameters. */
 export function buildPageLinks (
   lists: Lists,
-  { path, search }: Request,
+  { path, search }: Pick<Request, 'path' | 'search'>,
   { page, query, listQuery: { cursor, offset, search: text } }: ListedPage
 ): Record<string, Link> {
   const links: Record<string, Link> = {}

@@ -10,6 +10,9 @@ import { getParameter } from './parameters.ts'
 import { addPart, combineFilters, mergeQueries } from './list-query.ts'
 import type { ListQuery } from './list-query.ts'
 
+/** The parts of a request that its query depends on. */
+type QueryRequest = Pick<Request, 'query' | 'search' | 'preferences'>
+
 const emptyQuery: ListQuery = Object.freeze({})
 const countQuery: ListQuery = Object.freeze({ count: true })
 /** In characters. RFC 9110, section 4.1, recommends 8000 for a URI, and some proxies refuse much longer ones. */
@@ -22,7 +25,7 @@ const onceOnly = 'given once; several values go into one list, as in status.in=d
  */
 export function parseListQuery (
   lists: Lists,
-  request: Request,
+  request: QueryRequest,
   allowed?: readonly string[]
 ): ListQuery | Problem {
   if (request.search.length > maxLength) {
@@ -38,7 +41,7 @@ export function parseListQuery (
 
 function parseWithSyntaxes (
   lists: Lists,
-  request: Request,
+  request: QueryRequest,
   allowed: readonly string[] | undefined
 ): ListQuery | Problem {
   const translation = allowed === undefined
@@ -61,8 +64,6 @@ function checkCost (filter: Filter | undefined): Problem | undefined {
   }
   return undefined
 }
-
-type QueryRequest = Pick<Request, 'query' | 'search' | 'preferences'>
 
 function parseParameters (
   lists: Lists,
@@ -92,7 +93,7 @@ function parseParameters (
 }
 
 /** Parses the query string of an item, which can only select what is shown. */
-export function parseItemQuery (lists: Lists, request: Request): ListQuery | Problem {
+export function parseItemQuery (lists: Lists, request: QueryRequest): ListQuery | Problem {
   return request.search === '' ? emptyQuery : parseListQuery(lists, request, getItemParameters(lists))
 }
 

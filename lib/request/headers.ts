@@ -69,6 +69,9 @@ export const refuseListPreconditions: onRequestHookHandler = ({ headers }, _repl
   }
 }
 
+/** The part of a collection that decides about formats. */
+type Negotiable = Pick<Collection, 'formats' | 'mediaTypes'>
+
 /** The content that an action accepts. */
 export interface AcceptedContent {
   readonly types: readonly string[]
@@ -81,7 +84,7 @@ export interface AcceptedContent {
  * client waits for 100 (Continue), `checkEarly` may refuse the request as well.
  */
 export function checkHeaders (
-  collection: Collection,
+  collection: Negotiable,
   accepted: AcceptedContent,
   checkEarly: (request: FastifyRequest) => Problem | undefined
 ): onRequestHookHandler {
@@ -97,7 +100,7 @@ export function checkHeaders (
   }
 }
 
-function checkAccept (collection: Collection, { accept }: IncomingHttpHeaders): Problem | undefined {
+function checkAccept (collection: Negotiable, { accept }: IncomingHttpHeaders): Problem | undefined {
   return negotiateFormat(collection, accept) === undefined ? notAcceptable(collection) : undefined
 }
 
@@ -144,13 +147,13 @@ function checkContentRange ({ 'content-range': range }: IncomingHttpHeaders): Pr
 }
 
 /** Returns the format that the client prefers; undefined if it accepts none of the collection. */
-export function negotiateFormat ({ formats, mediaTypes }: Collection, accept: string | undefined): Format | undefined {
+export function negotiateFormat ({ formats, mediaTypes }: Negotiable, accept: string | undefined): Format | undefined {
   const type = negotiate(accept, mediaTypes)
   return type === undefined ? undefined : formats[mediaTypes.indexOf(type)]
 }
 
 /** RFC 9110, section 15.5.7: 406 lists what is available. */
-export function notAcceptable ({ mediaTypes }: Collection): Problem {
+export function notAcceptable ({ mediaTypes }: Negotiable): Problem {
   return problem('not-acceptable', {
     detail: `Available media types: ${mediaTypes.join(', ')}.`,
     properties: { available: mediaTypes }

@@ -68,8 +68,14 @@ export const noStore: Caching = { policy: { anonymous: 'no-store', withCredentia
 /** For problems of collections that require credentials. */
 const noStoreForCallers: Caching = { policy: { ...noStore.policy, dependsOnCaller: true }, varied: 'Accept' }
 
+/** The parts of a collection that the problems of its responses depend on. */
+export interface ProblemSource extends Pick<Collection, 'access' | 'parent' | 'challenge' | 'formats'> {
+  readonly app: Pick<Collection['app'], 'service'>
+  readonly attached: { readonly hooks: Pick<Collection['attached']['hooks'], 'onProblem'> }
+}
+
 /** Adds the properties of features to the problem. */
-function completeProblem ({ attached: { hooks: { onProblem } } }: Collection, problem: Problem): Problem {
+function completeProblem ({ attached: { hooks: { onProblem } } }: ProblemSource, problem: Problem): Problem {
   if (onProblem.length === 0) return problem
   const added = onProblem.map((hook) => hook(problem))
   const properties: Record<string, unknown> = Object.assign({}, problem.properties, ...added)
@@ -77,7 +83,11 @@ function completeProblem ({ attached: { hooks: { onProblem } } }: Collection, pr
 }
 
 /** Sets the status and the headers of a problem, and returns the content, which Fastify sends. */
-export function prepareProblem (collection: Collection, problem: Problem, reply: FastifyReply): Formatted | undefined {
+export function prepareProblem (
+  collection: ProblemSource,
+  problem: Problem,
+  reply: FastifyReply
+): Formatted | undefined {
   const { url, headers: received } = reply.request
   const instance = url.split('?', 1)[0]!
   const headers: Record<string, string> = { 'content-type': 'application/problem+json', ...problem.headers }
@@ -95,7 +105,7 @@ export function prepareProblem (collection: Collection, problem: Problem, reply:
   return prepareReply(response, isProtected(collection) ? noStoreForCallers : noStore, reply)
 }
 
-interface ProblemSource {
+interface FormattedProblem {
   /** The problem as JSON. */
   readonly content: string
   readonly accept: string | undefined
@@ -107,7 +117,7 @@ interface ProblemPage {
 }
 
 /** Renders the problem as a page, for clients that prefer one to JSON; undefined for all others. */
-function renderProblemPage ({ formats }: Collection, source: ProblemSource): ProblemPage | undefined {
+function renderProblemPage ({ formats }: ProblemSource, source: FormattedProblem): ProblemPage | undefined {
   const { content, accept } = source
   const format = formats.find(({ problem }) => problem !== undefined)
   if (format?.problem === undefined) return undefined

@@ -1,0 +1,93 @@
+import { findPlace } from '../access/parent.ts'
+import { getSteps } from '../engine/engine.ts'
+import type { Operation } from '../engine/operation.ts'
+import { applyParsedPatch } from '../engine/patch.ts'
+import { checkPreconditions, dependsOnItem } from '../engine/preconditions.ts'
+import type { OpenTransaction } from '../engine/transaction.ts'
+import { hasTagPrecondition } from '../http/preconditions.ts'
+import { Problem, problem } from '../http/problems.ts'
+import { parseItemQuery, parseListQuery } from '../listing/query-string.ts'
+import type { ListQuery } from '../listing/list-query.ts'
+import { checkQuery } from '../request/query.ts'
+import type { ParsedContent } from '../request/request.ts'
+import { joinFilters } from '../storage/filter.ts'
+import type { PreparedPart } from './prepare-part.ts'
+
+/** A part, as the engine sees it: an operation that joins the transaction of the batch. */
+export function toOperation (part: PreparedPart, content: unknown, transaction: OpenTransaction): Operation | Problem {
+  const { target: { collection, action, depth }, authorization, view, own, canCreate } = part
+  const { request, address } = own
+  const place = findPlace(collection, address.parameters)
+  if (place instanceof Problem) return place
+  const invalid = checkRequest(part)
+  if (invalid !== undefined) return invalid
+  const scope = authorization?.scope
+  const segment = action.at === 'item' ? address.segments[depth]! : ''
+  const parsed = readContent(part, content)
+  return {
+    door: 'batch',
+    action,
+    customAction: action.custom?.name,
+    steps: getSteps(collection, action, { door: 'batch', isJoined: true }),
+    segment,
+    id: action.at === 'item' ? collection.id.read(segment) : undefined,
+    fixed: place?.fixed,
+    view,
+    caller: authorization?.caller,
+    isApp: false,
+    scope,
+    parentScope: authorization?.parentScope?.filter,
+    storage: transaction.join(collection),
+    context: { signal: transaction.signal, scope: joinFilters(place?.scope, scope?.filter), lock: true },
+    transaction,
+    log: request.log,
+    request,
+    query: () => readQuery(part),
+    content: () => parsed,
+    patch: (item) => parsed instanceof Problem ? parsed : applyParsedPatch(view.type, item, parsed.value),
+    check: createCheck(part),
+    canCreate: async () => canCreate,
+    returnsRemoved: false
+  }
+}
+
+function isRead ({ target: { action } }: PreparedPart): boolean {
+  return action.safe && action.custom === undefined
+}
+
+/** What the HTTP door checks before an action. */
+function checkRequest (part: PreparedPart): Problem | undefined {
+  const { target: { action }, own: { address }, headers } = part
+  if (action.at === 'collection' && hasTagPrecondition(headers)) {
+    return problem('bad-request', { detail: 'ifMatch and ifNoneMatch are about an item. Send the part without them.' })
+  }
+  return isRead(part) ? undefined : checkQuery(address)
+}
+
+function createCheck (part: PreparedPart): Operation['check'] {
+  const { target: { collection, action: { custom } }, headers, format, presentation } = part
+  const { required } = collection.etag
+  const conditions = { headers, format, presentation, requiresMatch: custom?.requiresMatch(required) ?? required }
+  if (isRead(part) || !dependsOnItem(conditions)) return undefined
+  return (entry) => checkPreconditions(collection, conditions, entry)
+}
+
+function readContent ({ target: { action }, view: { type } }: PreparedPart, content: unknown): ParsedContent | Problem {
+  if (action.custom !== undefined) return { value: content ?? {} }
+  if (content === undefined) return problem('malformed-content', { detail: 'The part has no content.' })
+  const hidden = action.name === 'update' ? undefined : type.checkHidden(content)
+  return hidden ?? { value: content }
+}
+
+function readQuery (part: PreparedPart): ListQuery | Problem {
+  const { target: { collection, action }, own: { address: { query, search } }, view: { lists } } = part
+  const request = { query, search, preferences: {} }
+  const listQuery = action.at === 'item' ? parseItemQuery(lists, request) : parseListQuery(lists, request)
+  if (listQuery instanceof Problem) return listQuery
+  // Such as `expand`, which reads other collections outside of the transaction.
+  if (listQuery.features !== undefined && collection.attached.hooks.onView.length > 0) {
+    const names = Object.keys(listQuery.features).join(', ')
+    return problem('invalid-query', { detail: `The query parameter ${names} is not supported in a batch.` })
+  }
+  return listQuery
+}

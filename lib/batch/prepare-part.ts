@@ -1,0 +1,58 @@
+import type { FastifyRequest } from 'fastify'
+import {
+  authorize,
+  findAllowed,
+  getAuthorization,
+  getDependentActions,
+  isAllowed,
+  isProtected,
+  shareCaller
+} from '../access/authorize.ts'
+import type { Authorization } from '../access/authorize.ts'
+import { getView } from '../engine/view.ts'
+import type { View } from '../engine/view.ts'
+import type { Format } from '../formats/format.ts'
+import type { Presentation } from '../response/presentation.ts'
+import { PartRequest } from './part-request.ts'
+import type { Part } from './parts.ts'
+import type { Target } from './targets.ts'
+
+/** A part whose caller is authorized. */
+export interface PreparedPart extends Part {
+  readonly target: Target
+  /** Undefined if the collection is open to everyone. */
+  readonly authorization: Authorization | undefined
+  readonly view: View
+  readonly presentation: Presentation
+  /** The format of its entity tags. */
+  readonly format: Format
+  /** Whether a PUT may create the item. */
+  readonly canCreate: boolean
+  readonly own: PartRequest
+}
+
+/** Authorizes the caller for a part, by the rules of its action. Throws if it may not call it. */
+export async function preparePart (original: FastifyRequest, part: Part, target: Target): Promise<PreparedPart> {
+  const { collection, action } = target
+  const { access, parent, put, formats } = collection
+  const own = new PartRequest(original, part, target)
+  const { request } = own
+  shareCaller(access, original, request)
+  shareCaller(parent?.collection.access, original, request)
+  if (isProtected(collection)) await authorize(collection, action.name)(request)
+  const authorization = getAuthorization(request)
+  const dependentActions = getDependentActions(collection)
+  const view = getView(collection, authorization?.hidden)
+  const allowed = dependentActions && await findAllowed(access!, dependentActions, request)
+  return {
+    ...part,
+    target,
+    authorization,
+    view,
+    presentation: view.present(allowed),
+    // The content of a batch is JSON.
+    format: formats.find(({ mediaType }) => mediaType === 'application/json') ?? formats[0]!,
+    canCreate: action.name === 'replace' && put.create && await isAllowed(collection, 'create', request),
+    own
+  }
+}
