@@ -154,6 +154,7 @@ export type {
   Receipt,
   Receipts,
   Refusal,
+  Replacement,
   Shape,
   StatementEvent,
   Storage,

@@ -111,7 +111,13 @@ export class OpenTransaction implements Transaction {
       },
       insert: (draft, context) => this.#use(() => inner.insert(draft, context)),
       replace: (id, item, expected, context) => this.#use(() => inner.replace(id, item, expected, context)),
-      remove: (id, expected, context) => this.#use(() => inner.remove(id, expected, context))
+      remove: (id, expected, context) => this.#use(() => inner.remove(id, expected, context)),
+      ...inner.replaceMany && {
+        replaceMany: (replacements, context) => this.#use(() => inner.replaceMany!(replacements, context))
+      },
+      ...inner.removeMany && {
+        removeMany: (entries, context) => this.#use(() => inner.removeMany!(entries, context))
+      }
     }))
   }
 

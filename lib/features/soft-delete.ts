@@ -149,6 +149,14 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
       let refusal = await attempt()
       for (let retry = 0; refusal?.refused === 'stale' && retry < retries; retry++) refusal = await attempt()
       return refusal
+    },
+    ...all.replaceMany && {
+      replaceMany: (replacements, context) => all.replaceMany!(replacements, context),
+      async removeMany (entries, context) {
+        const replacements = entries.map((before) => ({ before, item: mark(before.item) }))
+        const result = await all.replaceMany!(replacements, narrow(context))
+        return 'refused' in result ? result : undefined
+      }
     }
   }))
 }

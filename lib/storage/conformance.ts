@@ -4,6 +4,7 @@ import { fidelityCases } from './conformance/fidelity.ts'
 import { filterCases } from './conformance/filter.ts'
 import { idCases } from './conformance/ids.ts'
 import { likeCases } from './conformance/like.ts'
+import { manyCases } from './conformance/many.ts'
 import { methodCases } from './conformance/methods.ts'
 import { orderCases } from './conformance/order.ts'
 import { pageCases } from './conformance/pages.ts'
@@ -42,6 +43,7 @@ const cases: readonly Case[] = [
   ...scopeCases,
   ...fidelityCases,
   ...transactionCases,
+  ...manyCases,
   ...receiptCases
 ]
 

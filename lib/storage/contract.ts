@@ -93,6 +93,11 @@ export interface Query {
   readonly properties: readonly string[] | undefined
   /** Whether the total number of entries is requested. */
   readonly count: boolean
+  /**
+   * Within a transaction: the rows of the page must not change before the transaction ends. A storage that cannot lock
+   * them ignores it, because writes compare the version.
+   */
+  readonly lock?: boolean
 }
 
 /** A part of a list. */
@@ -148,6 +153,14 @@ export type Refusal =
    * Empty if it does not report which.
    */
   | { readonly refused: 'unstorable', readonly properties: readonly string[] }
+
+/** One of several items to replace. */
+export interface Replacement<Item> {
+  /** The entry as it was read. Its version is the expected one. */
+  readonly before: Entry<Item>
+  /** The whole new item. */
+  readonly item: Readonly<Item>
+}
 
 /** What a definition can use of this storage. Plain, complete and frozen. */
 export interface Supports {
@@ -224,6 +237,18 @@ export interface Storage<Item> {
   ): Promise<Entry<Item> | Refusal>
   /** Compares and removes in one step. Without `expected`, the item only has to exist. */
   remove (id: Id, expected: Version | undefined, context: Context): Promise<Refusal | undefined>
+  /**
+   * Does what `replace` does for several different items, in a number of statements that does not depend on the number
+   * of items. Called within a transaction, which is rolled back after a refusal. Returns the entries in the order of
+   * the replacements; `stale` if an item has another version, or does not exist. Without this method, the library calls
+   * `replace` for each item.
+   */
+  replaceMany? (
+    replacements: ReadonlyArray<Replacement<Item>>,
+    context: Context
+  ): Promise<ReadonlyArray<Entry<Item>> | Refusal>
+  /** The same with `remove`, for entries as they were read. */
+  removeMany? (entries: ReadonlyArray<Entry<Item>>, context: Context): Promise<Refusal | undefined>
   /**
    * Commits everything that `work` writes, or nothing: a rejection of `work`, whatever it is, rolls back and is passed
    * on.

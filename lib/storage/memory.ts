@@ -111,6 +111,8 @@ class MemoryTransaction implements TransactionHandle {
       insert: (draft, context) => use(() => methods.insert(draft, context)),
       replace: (id, item, expected, context) => use(() => methods.replace(id, item, expected, context)),
       remove: (id, expected, context) => use(() => methods.remove(id, expected, context)),
+      replaceMany: (replacements, context) => use(() => methods.replaceMany(replacements, context)),
+      removeMany: (entries, context) => use(() => methods.removeMany(entries, context)),
       transaction: (work) => work(storage, this),
       receipts: innerReceipts
     }
@@ -182,9 +184,14 @@ function createStorage<Item extends object> (rows: Rows<Item>, receipts: MemoryR
   }
 }
 
-type Methods<Item> = Pick<Storage<Item>, 'name' | 'supports' | 'list' | 'find' | 'insert' | 'replace' | 'remove'>
+type Methods<Item> =
+  & Pick<Storage<Item>, 'name' | 'supports' | 'list' | 'find' | 'insert' | 'replace' | 'remove'>
+  & Required<Pick<Storage<Item>, 'replaceMany' | 'removeMany'>>
 
 function createMethods<Item extends object> (rows: Rows<Item>): Methods<Item> {
+  const isCurrent = ({ id, version }: Entry<Item>, scope: Filter | undefined) => {
+    return findVisible(rows, id, scope)?.version === version
+  }
   return {
     name: 'memory',
     supports,
@@ -208,6 +215,23 @@ function createMethods<Item extends object> (rows: Rows<Item>): Methods<Item> {
       if (previous === undefined) return notFound
       if (expected !== undefined && expected !== previous.version) return stale
       rows.set(id, undefined)
+      return undefined
+    },
+    async replaceMany (replacements, { scope }) {
+      const entries: Array<Entry<Item>> = []
+      for (const { before, item } of replacements) {
+        if (!isCurrent(before, scope)) return stale
+        const result = writeItem(rows, before.id, item)
+        if ('refused' in result) return result
+        entries.push(result)
+      }
+      return entries
+    },
+    async removeMany (entries, { scope }) {
+      for (const entry of entries) {
+        if (!isCurrent(entry, scope)) return stale
+        rows.set(entry.id, undefined)
+      }
       return undefined
     }
   }

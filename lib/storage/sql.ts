@@ -5,6 +5,7 @@ import { buildCreateTable } from './sql/create-table.ts'
 import type { SqlDialect } from './sql/dialect.ts'
 import { createLayout, type Layout } from './sql/layout.ts'
 import { buildNewTable, findListIndexes } from './sql/list-indexes.ts'
+import { ManyWriter } from './sql/many-writer.ts'
 import type { SqlOptions } from './sql/options.ts'
 import { Reader } from './sql/reader.ts'
 import { buildReceiptTable, ReceiptStatements, SqlReceipts } from './sql/receipts.ts'
@@ -63,7 +64,9 @@ export function createSqlAdapter ({ dialect, session, key }: Database, options: 
     const layout = createLayout(dialect, shape, options)
     const reader = new Reader<Item>(layout)
     const writer = new Writer(layout, reader)
-    const storage = createStorage(session, { key, layout, reader, writer, receipts: new ReceiptStatements(layout) })
+    const manyWriter = ManyWriter.create(layout, reader)
+    const receipts = new ReceiptStatements(layout)
+    const storage = createStorage(session, { key, layout, reader, writer, manyWriter, receipts })
     openedShapes.set(storage, shape)
     return storage
   }
@@ -94,11 +97,13 @@ interface Statements<Item extends object> {
   readonly layout: Layout
   readonly reader: Reader<Item>
   readonly writer: Writer<Item>
+  /** Undefined if each row of the table needs a statement. */
+  readonly manyWriter: ManyWriter<Item> | undefined
   readonly receipts: ReceiptStatements
 }
 
 function createStorage<Item extends object> (session: Session, statements: Statements<Item>): Storage<Item> {
-  const { layout, reader, writer, key: database } = statements
+  const { layout, reader, writer, manyWriter, key: database } = statements
   const traced = new TracedSession(session, layout.shape.name)
   const toHandle = (inner: Session): SqlTransaction => ({
     database,
@@ -116,6 +121,10 @@ function createStorage<Item extends object> (session: Session, statements: State
     insert: (draft, context) => writer.insert(traced, draft, context),
     replace: (id, item, expected, context) => writer.replace(traced, item, { id, expected, context }),
     remove: (id, expected, context) => writer.remove(traced, { id, expected, context }),
+    ...manyWriter && {
+      replaceMany: (replacements, context) => manyWriter.replace(traced, replacements, context),
+      removeMany: (entries, context) => manyWriter.remove(traced, entries, context)
+    },
     transaction: (work, context) => {
       return session.transaction((inner) => {
         return work(createStorage(inner, statements), toHandle(inner))

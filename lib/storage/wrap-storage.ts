@@ -2,12 +2,18 @@ import type { Storage } from './contract.ts'
 
 type Method = 'list' | 'find' | 'insert' | 'replace' | 'remove'
 
+/** Methods that a storage need not have. Without them, the others are called. */
+type OptionalMethod = 'replaceMany' | 'removeMany'
+
+/** The methods of a storage over another one. */
+export type StorageMethods<Item> = Pick<Storage<Item>, Method | OptionalMethod>
+
 /**
  * The parts of a storage that are passed through. A part that is added to the contract does not compile until it is
  * handled here.
  */
 type PassedThrough<Item> = {
-  [Property in Exclude<keyof Storage<Item>, Method | Wrapped>]: Storage<Item>[Property]
+  [Property in Exclude<keyof Storage<Item>, Method | OptionalMethod | Wrapped>]: Storage<Item>[Property]
 }
 
 type Wrapped = 'transaction' | 'join' | 'check' | 'schemaSql'
@@ -15,7 +21,7 @@ type Wrapped = 'transaction' | 'join' | 'check' | 'schemaSql'
 /** Returns a storage with other methods over this one, within its transactions as well. */
 export function wrapStorage<Item, Seen> (
   storage: Storage<Item>,
-  createMethods: (storage: Storage<Item>) => Pick<Storage<Seen>, Method>
+  createMethods: (storage: Storage<Item>) => StorageMethods<Seen>
 ): Storage<Seen> {
   const { receipts, database, ...others }: PassedThrough<Seen> = {
     name: storage.name,

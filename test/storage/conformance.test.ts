@@ -89,6 +89,14 @@ const withReceipts = (fault: (sound: Receipts) => Partial<Receipts>): Open =>
     }
   }))
 
+/** The memory storage with some methods replaced within its transactions. */
+const brokenInside =
+  (fault: (sound: Storage<Thing>) => Partial<Storage<Thing>>): Open =>
+    broken((outer) => ({
+      transaction: (work, context) =>
+        outer.transaction!((sound, handle) => work({ ...sound, ...fault(sound) }, handle), context)
+    }))
+
 const turnedTies = (order: Query['order']) =>
   order.map((by, index) => (index > 0 && index === order.length - 1 ? { ...by, descending: !by.descending } : by))
 
@@ -316,6 +324,55 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
       'a transaction that rejects is rolled back, and its rejection is passed on',
       'what a transaction rolls back is never visible outside of it',
       'a transaction that rejects rolls back its response, and the claim stays'
+    ]
+  },
+  {
+    fault: 'does not compare versions in replaceMany',
+    open: brokenInside((sound) => ({
+      async replaceMany (replacements, context) {
+        const entries: Array<Entry<Thing>> = []
+        for (const { before, item } of replacements) {
+          const result = await sound.replace(before.id, item, undefined, context)
+          if ('refused' in result) return result.refused === 'not-found' ? { refused: 'stale' } : result
+          entries.push(result)
+        }
+        return entries
+      }
+    })),
+    fails: ['replaceMany and removeMany refuse all items if one has another version, if several are written at once']
+  },
+  {
+    fault: 'ignores the scope in removeMany',
+    open: brokenInside((sound) => ({
+      removeMany: (entries, context) => sound.removeMany!(entries, { ...context, scope: undefined })
+    })),
+    fails: ['replaceMany and removeMany refuse items outside of the scope, if several are written at once']
+  },
+  {
+    fault: 'leaves out items that do not exist in removeMany',
+    open: brokenInside((sound) => ({
+      async removeMany (entries, context) {
+        for (const { id, version } of entries) {
+          const refusal = await sound.remove(id, version, context)
+          if (refusal !== undefined && refusal.refused !== 'not-found') return refusal
+        }
+        return undefined
+      }
+    })),
+    fails: [
+      'replaceMany and removeMany refuse all items if one does not exist, if several are written at once',
+      'replaceMany and removeMany refuse items outside of the scope, if several are written at once'
+    ]
+  },
+  {
+    fault: 'returns the entries of replaceMany in another order',
+    open: brokenInside((sound) => ({
+      replaceMany: (replacements, context) => sound.replaceMany!(replacements.toReversed(), context)
+    })),
+    fails: [
+      'replaceMany replaces each item, and returns the entries in their order, if several are written at once',
+      'replaceMany stores the same values as replace, if several are written at once',
+      'replaceMany and removeMany write as many items as there are, if several are written at once'
     ]
   },
   {

@@ -50,3 +50,7 @@ const withInteger: JsonSchema = { ...schema, properties: { ...schema.properties,
 export const numberedThings: Shape = { ...things, schema: withInteger }
 
 export const generatedThings: Shape = { ...things, schema: withInteger, id: { property: 'id', generate: 'storage' } }
+
+const uuid: JsonSchema = { type: 'string', format: 'uuid' }
+
+export const uuidThings: Shape = { ...things, schema: { ...schema, properties: { ...schema.properties, id: uuid } } }

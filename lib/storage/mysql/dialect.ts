@@ -1,6 +1,7 @@
 import type { TypeFamily } from '../sql/catalog.ts'
-import type { SqlDialect, ErrorKind, JsonDialect } from '../sql/dialect.ts'
+import type { SqlDialect, ErrorKind, JsonDialect, ManyStatement } from '../sql/dialect.ts'
 import { readErrorNumber, readErrorText } from '../sql/driver-error.ts'
+import type { Kind } from '../sql/kind.ts'
 import { networkErrors } from '../sql/storage-error.ts'
 
 /** Compares by code point, trailing spaces included. Each server has its own name, and reads only its own comment. */
@@ -126,6 +127,20 @@ export const dialect: SqlDialect = {
   },
 
   lockRows: ' FOR UPDATE',
+  // With REPEATABLE READ, the default.
+  locksScanned: true,
+  many: {
+    maxValues: Infinity,
+    isCounted: false,
+    update (statement, set) {
+      const { given: { name } } = statement
+      const assignments = set.map(([column, value]) => `${column} = ${name}.${value}`).join(', ')
+      return `UPDATE ${buildManyJoin(statement)} SET ${assignments} WHERE 1 = 1${statement.buildScope()}`
+    },
+    remove (statement) {
+      return `DELETE ${statement.table} FROM ${buildManyJoin(statement)} WHERE 1 = 1${statement.buildScope()}`
+    }
+  },
 
   classifyError (error) {
     const { errno = 0, code, message } = getErrorDetail(error)
@@ -153,6 +168,22 @@ export const dialect: SqlDialect = {
     const constraint = message.slice(message.lastIndexOf("'", message.length - 2) + 1, -1)
     return { constraint: constraint.slice(constraint.lastIndexOf('.') + 1), buildColumnsQuery }
   }
+}
+
+/** The rows are one JSON, so that the text does not depend on their number. STRAIGHT_JOIN reads them first. */
+function buildManyJoin ({ given: { name, columns, rows, bind }, table, id, version }: ManyStatement): string {
+  const [givenId = '', givenVersion = ''] = columns.map((column) => `${name}.${column.name}`)
+  // Numbers are texts as well, which are converted exactly.
+  const json = bind(JSON.stringify(rows.map((row) => row.map((value) => value === null ? null : String(value)))))
+  const paths = columns.map((column, index) => `${column.name} LONGTEXT PATH '$[${index}]'`).join(', ')
+  return `JSON_TABLE(${json}, '$[*]' COLUMNS (${paths})) AS ${name} STRAIGHT_JOIN ${table} ` +
+    `ON ${id.sql} = ${convertKey(givenId, id.kind)} AND ${version} = ${toExact(givenVersion)}`
+}
+
+/** A key of the type that the column has, or its index could not be used. */
+function convertKey (value: string, kind: Kind): string {
+  if (kind === 'integer') return `CAST(${value} AS SIGNED)`
+  return kind === 'uuid' ? `CONVERT(${value} USING ascii) COLLATE ascii_bin` : toExact(value)
 }
 
 /** Foreign keys, and checks of MySQL. */

@@ -1,6 +1,7 @@
 import type { TypeFamily } from '../sql/catalog.ts'
-import type { SqlDialect, ErrorKind, JsonDialect, Violation } from '../sql/dialect.ts'
+import type { SqlDialect, ErrorKind, GivenRows, JsonDialect, ManyStatement, Value, Violation } from '../sql/dialect.ts'
 import { readErrorText } from '../sql/driver-error.ts'
+import type { Kind } from '../sql/kind.ts'
 import { networkErrors } from '../sql/storage-error.ts'
 import { isStalePlan } from './positional-query.ts'
 
@@ -107,6 +108,20 @@ export const dialect: SqlDialect = {
   later: (column) => `GREATEST(clock_timestamp(), ${column} + interval '1 microsecond')`,
 
   lockRows: ' FOR UPDATE',
+  locksScanned: false,
+  many: {
+    maxValues: Infinity,
+    isCounted: false,
+    update (statement, set) {
+      const { given, table } = statement
+      const assignments = set.map(([column, value]) => `${column} = ${given.name}.${value}`).join(', ')
+      return `UPDATE ${table} SET ${assignments} FROM ${buildGivenRows(given)} WHERE ${buildManyCondition(statement)}`
+    },
+    remove (statement) {
+      const { given, table } = statement
+      return `DELETE FROM ${table} USING ${buildGivenRows(given)} WHERE ${buildManyCondition(statement)}`
+    }
+  },
 
   classifyError (error) {
     const { code, message } = getErrorDetail(error)
@@ -127,6 +142,29 @@ export const dialect: SqlDialect = {
     if (code === '54000') return { unstorable: { index: { constraint, buildColumnsQuery } } }
     return conflicts.has(code) ? 'conflict' : undefined
   }
+}
+
+/** The types of arrays: the columns of a table created for a collection have the same, with a collation. */
+const arrayTypes: Readonly<Record<Kind, string>> = { ...dialect.types, text: 'text' }
+
+/** Each column is one array, so that the text does not depend on the number of rows. */
+function buildGivenRows ({ name, columns, rows, bind }: GivenRows): string {
+  const arrays = columns.map(({ kind }, index) => {
+    // Bound as text: some drivers convert parameters of array types themselves.
+    return `${bind(toArray(rows.map((row) => row[index]!)))}::text::${arrayTypes[kind]}[]`
+  })
+  return `unnest(${arrays.join(', ')}) AS ${name} (${columns.map((column) => column.name).join(', ')})`
+}
+
+/** https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO */
+function toArray (values: readonly Value[]): string {
+  const elements = values.map((value) => value === null ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`)
+  return `{${elements.join(',')}}`
+}
+
+function buildManyCondition ({ given, id, version, buildScope }: ManyStatement): string {
+  const [givenId, givenVersion] = given.columns.map((column) => `${given.name}.${column.name}`)
+  return `${id.sql} = ${givenId} AND ${version} = ${givenVersion}${buildScope()}`
 }
 
 /** Class 22: out of range, too long, not of the type. */

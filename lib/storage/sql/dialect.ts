@@ -33,6 +33,38 @@ export interface SearchDialect {
   findable (word: string): string
 }
 
+/** Rows that a statement writes at once, given as a table that the statement joins with the table of the collection. */
+export interface GivenRows {
+  /** The quoted name of the given table, and those of its columns. */
+  readonly name: string
+  readonly columns: ReadonlyArray<{ readonly name: string, readonly kind: Kind }>
+  readonly rows: ReadonlyArray<readonly Value[]>
+  /** Binds a value and returns its placeholder. */
+  readonly bind: (value: Value) => string
+}
+
+/** A statement over given rows. The first two columns of these are the id and the expected version. */
+export interface ManyStatement {
+  readonly given: GivenRows
+  /** The quoted table of the collection. */
+  readonly table: string
+  readonly id: { readonly sql: string, readonly kind: Kind }
+  readonly version: string
+  /** Builds further conditions, which begin with AND. Called after the rows are bound. */
+  readonly buildScope: () => string
+}
+
+/** How a database writes several rows with one statement. */
+export interface ManyDialect {
+  /** How many values a statement can have in its rows; `Infinity` if there is no limit. */
+  readonly maxValues: number
+  /** Whether the text of a statement depends on the number of rows. */
+  readonly isCounted: boolean
+  /** `set` has the columns of the table, each with the given column that it is set to. */
+  readonly update: (statement: ManyStatement, set: ReadonlyArray<readonly [string, string]>) => string
+  readonly remove: (statement: ManyStatement) => string
+}
+
 /** A temporary failure, and what is wrong. */
 export type FailureKind =
   | 'unreachable'
@@ -164,6 +196,9 @@ export interface SqlDialect {
 
   /** Follows a SELECT in a transaction whose rows must not change before its end; empty if they cannot. */
   readonly lockRows: string
+  /** Whether a locking SELECT locks rows that it reads and that do not match. Then rows are locked by their ids. */
+  readonly locksScanned: boolean
+  readonly many: ManyDialect
 
   readonly classifyError: (error: unknown) => ErrorKind
   /** Whether the error reports a value that its column, or its type, cannot store. */

@@ -1,4 +1,5 @@
 import type { Context, Entry, Id, Incomparable, Page, Query, Unreadable, Version } from '../contract.ts'
+import { joinFilters } from '../filter.ts'
 import { createWordMatcher } from '../search-words.ts'
 import type { Column } from './column.ts'
 import { ConditionBuilder } from './condition-builder.ts'
@@ -102,7 +103,23 @@ export class Reader<Item extends object> {
     return { text: this.#find + scope + lock, values: parameters.values, context, recurring: true }
   }
 
-  async list (session: Session, query: Query, context: Context): Promise<Page<Item>> {
+  list (session: Session, query: Query, context: Context): Promise<Page<Item>> {
+    return query.lock === true && this.#layout.dialect.locksScanned
+      ? this.#lockFound(session, query, context)
+      : this.#readPage(session, query, context)
+  }
+
+  /** Finds the rows, then locks those that still match: a locking read that scans the table would lock all of it. */
+  async #lockFound (session: Session, query: Query, context: Context): Promise<Page<Item>> {
+    const { property } = this.#layout.id
+    const found = await this.#readPage(session, { ...query, lock: false, properties: [property] }, context)
+    if (found.entries.length === 0) return found
+    const byId = { property, is: 'in', value: found.entries.map(({ id }) => id) } as const
+    const locked = { ...query, filter: joinFilters(query.filter, byId), count: false }
+    return { ...found, ...await this.#readPage(session, locked, context), more: found.more }
+  }
+
+  async #readPage (session: Session, query: Query, context: Context): Promise<Page<Item>> {
     const { dialect, table } = this.#layout
     const parameters = new Parameters(dialect)
     const conditions = this.#buildConditions(query, context, parameters)
@@ -122,8 +139,9 @@ export class Reader<Item extends object> {
       const orderBy = this.#addSeek(query, conditions, parameters)
       const { values } = parameters
       const limit = parameters.bind(dialect.limit(query.limit + 1))
+      const lock = query.lock === true ? dialect.lockRows : ''
       const text = `SELECT ${projection.select} FROM ${table}${buildWhere(conditions)} ` +
-        `ORDER BY ${orderBy} LIMIT ${limit}`
+        `ORDER BY ${orderBy} LIMIT ${limit}${lock}`
       const rows = await session.rows({ text, values, context })
       const readUpTo = (count: number) => {
         return session.rows({ text, values: [...values.slice(0, -1), dialect.limit(count)], context })

@@ -1,5 +1,5 @@
 import type { TypeFamily } from '../sql/catalog.ts'
-import type { SqlDialect, ErrorKind, Value, Violation } from '../sql/dialect.ts'
+import type { SqlDialect, ErrorKind, GivenRows, Value, Violation } from '../sql/dialect.ts'
 import { readErrorNumber, readErrorText } from '../sql/driver-error.ts'
 
 function buildPath (names: readonly string[]): string {
@@ -105,6 +105,26 @@ export const dialect: SqlDialect = {
   },
 
   lockRows: '',
+  locksScanned: false,
+  many: {
+    // https://sqlite.org/limits.html#max_variable_number
+    maxValues: 32_766,
+    isCounted: true,
+    update ({ given, table, id, version, buildScope }, set) {
+      const [givenId, givenVersion] = given.columns.map((column) => `${given.name}.${column.name}`)
+      const [key] = dialect.equatable(id.sql, id.kind, true)
+      const assignments = set.map(([column, value]) => `${column} = ${given.name}.${value}`).join(', ')
+      return `WITH ${buildGivenRows(given)} UPDATE ${table} SET ${assignments} FROM ${given.name} ` +
+        `WHERE ${key} = ${givenId} AND ${version} = ${givenVersion}${buildScope()}`
+    },
+    remove ({ given, table, id, version, buildScope }) {
+      const [key] = dialect.equatable(id.sql, id.kind, true)
+      // The first condition uses the index.
+      return `WITH ${buildGivenRows(given)} DELETE FROM ${table} ` +
+        `WHERE ${id.sql} IN (SELECT ${given.columns[0]?.name} FROM ${given.name}) ` +
+        `AND (${key}, ${version}) IN (SELECT * FROM ${given.name})${buildScope()}`
+    }
+  },
 
   classifyError (error) {
     const code = getPrimaryCode(error)
@@ -115,6 +135,12 @@ export const dialect: SqlDialect = {
   },
   isDataException: (error) => parseUnstorable(error) !== undefined,
   parseViolation: (error) => parseUnstorable(error) ?? parseConstraint(error)
+}
+
+/** Bound one by one, not as JSON: SQLite does not read every number of JSON as JavaScript does. */
+function buildGivenRows ({ name, columns, rows, bind }: GivenRows): string {
+  const values = rows.map((row) => `(${row.map(bind).join(', ')})`).join(', ')
+  return `${name}(${columns.map((column) => column.name).join(', ')}) AS (VALUES ${values})`
 }
 
 /** A row that is too long, an id that is not an integer, or a value of another type in a STRICT table. */
