@@ -21,21 +21,22 @@ import { createEarlyCheck } from './actions/early-checks.ts'
 import { createAction } from './actions/http-operation.ts'
 import { buildCollectionRoute, buildParentRoute } from './collection.ts'
 import type { Collection } from './collection.ts'
-import { actionInfos, toActionInfo } from './engine/engine.ts'
+import { actionInfos, toActionInfo, toBulkInfo } from './engine/engine.ts'
 import { DuplicatePath } from './errors.ts'
 import { createErrorHandler, createHandler, createNotFoundHandler, createOptionsHandlers } from './handler.ts'
 import type { GetOptionsHeaders, HandlerOptions } from './handler.ts'
 import { buildAllow } from './http/allow.ts'
 import { acceptsForms } from './http/cross-origin.ts'
 import { problem } from './http/problems.ts'
-import { patchTypes } from './engine/patch.ts'
+import { bulkPatchTypes, patchTypes } from './engine/patch.ts'
 import type { createSwaggerConfig } from './openapi/description.ts'
 import { describeRoute, hiddenSchema } from './openapi/summary.ts'
-import type { ActionInfo, CustomAction } from './features/feature.ts'
+import type { ActionInfo, BulkAction, CustomAction } from './features/feature.ts'
 import type { RouteOptions } from './options.ts'
 import { getRepresentationTypes } from './request/content.ts'
 import {
   checkHeaders,
+  refuseBulkPreconditions,
   refuseCrossOrigin,
   refuseExpectation,
   refuseListPreconditions,
@@ -50,10 +51,11 @@ interface ActionRoute {
   readonly name: AnyActionName
   readonly at: 'collection' | 'item'
   readonly methods: readonly [HTTPMethods, ...HTTPMethods[]]
-  readonly content?: 'representation' | 'patch' | 'query' | 'input'
+  readonly content?: 'representation' | 'patch' | 'bulkPatch' | 'query' | 'input'
   /** Whether it accepts a query string, as all actions that only read do. */
   readonly takesQuery?: true
   readonly custom?: CustomAction
+  readonly bulk?: BulkAction
 }
 
 const actionRoutes: readonly ActionRoute[] = [
@@ -79,7 +81,7 @@ export function addRoutes (
   const addRoute = createRouteAdder(app, collection)
   const served = actionRoutes.filter(({ name }) => (collection.actions as ReadonlySet<string>).has(name))
   const itemRoutes = served.filter(({ at }) => at === 'item')
-  const collectionRoutes = served.filter(({ at }) => at === 'collection')
+  const collectionRoutes = [...served.filter(({ at }) => at === 'collection'), ...getBulkRoutes(collection)]
   addRoutesAt(app, collection, { routes: collectionRoutes, url: path, createConfig, addRoute })
   addRoutesAt(app, collection, { routes: itemRoutes, url: `${path}/:id`, createConfig, addRoute })
   for (const custom of collection.attached.actions.values()) {
@@ -103,6 +105,19 @@ export function addRoutes (
   }
 }
 
+/** PATCH and DELETE of the collection write to all items that match the query string. */
+function getBulkRoutes ({ attached }: Collection): ActionRoute[] {
+  const actions = [...attached.bulk.values()].filter(({ run }) => run !== undefined)
+  return actions.map((bulk) => ({
+    name: bulk.name,
+    at: 'collection',
+    methods: [bulk.name === 'update' ? 'PATCH' : 'DELETE'],
+    ...bulk.name === 'update' && { content: 'bulkPatch' },
+    takesQuery: true,
+    bulk
+  }))
+}
+
 interface RouteTarget {
   readonly routes: readonly ActionRoute[]
   readonly url: string
@@ -124,7 +139,8 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, target: Rout
       ...getOriginChecks(collection, route),
       ...getAccessChecks(collection, route),
       ...getContentChecks(collection, route),
-      ...route.name === 'create' ? [refuseListPreconditions] : []
+      ...route.name === 'create' ? [refuseListPreconditions] : [],
+      ...route.bulk === undefined ? [] : [refuseBulkPreconditions]
     ]
     const handlerOptions = getHandlerOptions(collection, route)
     const errorHandler = createErrorHandler(collection, route.name)
@@ -161,19 +177,21 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, target: Rout
 }
 
 function getHandlerOptions (collection: Collection, route: ActionRoute): HandlerOptions {
-  const { name, content, takesQuery = false, custom } = route
+  const { name, content, takesQuery = false, custom, bulk } = route
+  const requiresMatch = bulk === undefined && collection.etag.required
   return {
     action: createAction(collection, { ...getInfo(route), isQuery: content === 'query' }),
     takesQuery,
     cache: getCachePolicy(collection, name),
     variesByPreference: name === 'list',
-    needsFormat: name !== 'remove',
+    needsFormat: name !== 'remove' || bulk !== undefined,
     customAction: custom?.name,
-    requiresMatch: custom?.requiresMatch(collection.etag.required) ?? collection.etag.required
+    requiresMatch: custom?.requiresMatch(collection.etag.required) ?? requiresMatch
   }
 }
 
-function getInfo ({ name, custom }: ActionRoute): ActionInfo {
+function getInfo ({ name, custom, bulk }: ActionRoute): ActionInfo {
+  if (bulk !== undefined) return toBulkInfo(bulk)
   return custom === undefined ? actionInfos[name as ActionName] : toActionInfo(custom)
 }
 
@@ -193,7 +211,9 @@ function createOptionsHeaders (
   if (!canIdentify(collection)) return () => headers
   return async (incoming) => {
     const actions = await allowedActions(collection, incoming)
-    return buildHeaders(routes.filter(({ name }) => actions.has(name)))
+    return buildHeaders(routes.filter(({ name, bulk }) => {
+      return actions.has(name) && (bulk === undefined || actions.has('list'))
+    }))
   }
 }
 
@@ -234,8 +254,9 @@ function getOriginChecks (collection: Collection, { methods: [method], custom }:
   return isForgeable && trustedOrigins !== '*' ? [refuseCrossOrigin(trustedOrigins)] : []
 }
 
-function getAccessChecks (collection: Collection, { name }: ActionRoute): RequestCheck[] {
-  return isProtected(collection) ? [authorize(collection, name)] : []
+/** A filter reads: a caller of a bulk action needs the right to list as well. */
+function getAccessChecks (collection: Collection, { name, bulk }: ActionRoute): RequestCheck[] {
+  return isProtected(collection) ? [authorize(collection, name, bulk && 'list')] : []
 }
 
 /** Refuses a request by its headers before its content is read. */
@@ -258,15 +279,16 @@ const acceptedContents = {
   representation: acceptRepresentation,
   input: acceptRepresentation,
   patch: (): AcceptedContent => ({ types: patchTypes, field: 'accept-patch' }),
+  bulkPatch: (): AcceptedContent => ({ types: bulkPatchTypes, field: 'accept-patch' }),
   query: (): AcceptedContent => ({ types: queryTypes, field: 'accept-query' })
 }
 
 /** RFC 5789, section 3.1; RFC 10008, section 3; and Accept-Post of the Linked Data Platform. */
 function buildAcceptHeaders (collection: Collection, routes: readonly ActionRoute[]): Record<string, string> {
   const headers: Record<string, string> = {}
-  for (const { methods: [method] } of routes) {
+  for (const { methods: [method], bulk } of routes) {
     if (method === 'POST') headers['accept-post'] = getRepresentationTypes(collection).join(', ')
-    if (method === 'PATCH') headers['accept-patch'] = patchTypes.join(', ')
+    if (method === 'PATCH') headers['accept-patch'] = (bulk === undefined ? patchTypes : bulkPatchTypes).join(', ')
     if (method === 'QUERY') headers['accept-query'] = queryTypes.join(', ')
   }
   return headers

@@ -16,6 +16,7 @@ import { optionNames } from '../lib/checks.ts'
 import type { Adapter, Receipt, Storage, Supports } from '../lib/index.ts'
 import type { Feature } from '../lib/index.ts'
 import { action } from '../lib/features/action.ts'
+import { bulk } from '../lib/features/bulk.ts'
 import { idempotency } from '../lib/features/idempotency.ts'
 import { redirects } from '../lib/features/redirects.ts'
 import { softDelete } from '../lib/features/soft-delete.ts'
@@ -279,6 +280,8 @@ const broken = (type = 'application/json'): Question => ({ payload: '{', headers
 const required: Variation = { etag: { required: true } }
 
 const keyed: Question = { payload: { email: '3' }, headers: { 'idempotency-key': '"a"' } }
+const bulkUpdate: Question = { payload: { email: '3' }, features: [bulk({ update: true })] }
+const bulkRemove = (maximum = 10): Question => ({ features: [bulk({ remove: true, maximum })] })
 /** A storage with a receipt for every key. */
 const withReceipt = (standing: Partial<Receipt>): Pick<Question, 'given' | 'features'> => ({
   features: [idempotency()],
@@ -308,6 +311,31 @@ const requests: Readonly<Record<string, Readonly<Record<string, CreateQuestion>>
     'QUERY: the query is invalid': () => ({ payload: { filter: { colour: 'red' } } }),
     'QUERY: Content-Type is missing': () => ({}),
     'QUERY: Content-Type is not supported': () => broken('text/plain'),
+    'PATCH: all items that match are changed, bulk({ update: true })': () => ({ ...bulkUpdate, at: '?email=1' }),
+    'PATCH: there is no condition, bulk({ update: true })': () => bulkUpdate,
+    'PATCH: If-Match, If-None-Match or If-Unmodified-Since, bulk({ update: true })': (tag) => ({
+      ...bulkUpdate,
+      at: '?email=1',
+      headers: { 'content-type': 'application/json', 'if-match': tag }
+    }),
+    'PATCH: the content is a JSON Patch, bulk({ update: true })': () => ({
+      ...bulkUpdate,
+      ...steps({ op: 'remove', path: '/email' }),
+      at: '?email=1'
+    }),
+    'PATCH: one of the items would be invalid, bulk({ update: true })': () => ({
+      ...bulkUpdate,
+      payload: { email: 1 },
+      at: '?email=1'
+    }),
+    'DELETE: all items that match are removed, bulk({ remove: true })': () => ({ ...bulkRemove(), at: '?email=1' }),
+    'DELETE: no item matches, bulk({ remove: true })': () => ({ ...bulkRemove(), at: '?email=none' }),
+    'DELETE: all items that match are removed, bulk({ remove: true }), Prefer: return=minimal': () => ({
+      ...bulkRemove(),
+      at: '?email=1',
+      headers: { prefer: 'return=minimal' }
+    }),
+    'DELETE: more items match than maximum, bulk({ remove: true })': () => ({ ...bulkRemove(1), at: '?email.in=1,2' }),
     'POST: the item is created': () => ({ payload: { email: '3' } }),
     'POST: the item is created, Prefer: return=minimal': () => ({
       payload: { email: '3' },

@@ -205,6 +205,16 @@ const lines: Readonly<Record<string, Line>> = {
     request: (app, count) => request(app, 'POST /notes', { content: Array(count).fill({ text: 'a' }) }),
     within: 201
   },
+  'items that one PATCH or DELETE of a collection writes': {
+    app: (t) => build(t, notes().with(bulk({ update: true }))),
+    request: async (app, count) => {
+      for (let left = count; left > 0; left -= 100) {
+        await request(app, 'POST /notes', { content: Array(Math.min(left, 100)).fill({ text: 'a' }) })
+      }
+      return request(app, 'PATCH /notes?text=a', { content: { text: 'b' } })
+    },
+    within: 200
+  },
   'items of a page': {
     app: (t) => build(t, notes()),
     request: (app, count) => request(app, `GET /notes?limit=${count}`),
@@ -317,7 +327,7 @@ const lines: Readonly<Record<string, Line>> = {
     },
     within: 200
   },
-  'bytes of content that is stored for the replay of a POST': {
+  'bytes of content that is stored for the replay of a POST, or of a bulk write': {
     app: repeatable,
     request: (app, bytes) => replay(app, 'POST', bytes),
     within: 201,

@@ -299,13 +299,21 @@ export function getAuthorization (incoming: Incoming): Authorization | undefined
   return authorizations.get(incoming)
 }
 
-/** Sends 401, 403 and 404 before content is read. A caller that may not see the parent sees nothing nested in it. */
-export function authorize (collection: Collection, action: AnyActionName): (incoming: Incoming) => Promise<void> {
+/**
+ * Sends 401, 403 and 404 before content is read. A caller that may not see the parent sees nothing nested in it.
+ * `other` is an action that the caller must be allowed to call as well.
+ */
+export function authorize (
+  collection: Collection,
+  action: AnyActionName,
+  other?: AnyActionName
+): (incoming: Incoming) => Promise<void> {
   const { parent } = collection
   const reads = action === 'list' || action === 'read'
   return async function (incoming) {
     const parentScope = parent && await findParentScope(parent.collection, incoming)
     const caller = await requireAccess(collection, action, incoming)
+    if (other !== undefined) await requireAccess(collection, other, incoming)
     const scope = await readScope(collection, { caller, action, request: incoming })
     const canRead = reads || await isAllowed(collection, 'read', incoming)
     const hidden = await findHidden(collection, { caller, request: incoming })

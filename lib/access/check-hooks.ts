@@ -50,6 +50,20 @@ export function checkActionHooks ({ name, routes }: Reader, custom: HookedAction
     'or add allow to the action to state who may call it ("public" means everyone).')
 }
 
+/**
+ * A write to all items that match runs the hooks of its action. Its filter reads as a list does: a caller that hooks of
+ * the list refuse could find out values of items.
+ */
+export function checkBulkHooks (
+  { name, routes, access }: Pick<Related, 'name' | 'routes' | 'access'>,
+  action: 'create' | 'update' | 'remove'
+): void {
+  if (access?.explicit.has('list') === true) return
+  if (isSubset(getRequestHooks({ routes }, 'list'), getRequestHooks({ routes }, action))) return
+  throw new BadOption(name, `the hooks in the routes of list do not run for a bulk ${action}, which finds items ` +
+    `as a list does. State in access.allow who may list ("public" means everyone), or add the hooks to ${action}.`)
+}
+
 /** Those that can refuse a request. */
 const requestHooks = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const
 

@@ -3,7 +3,7 @@ import type { Action } from '../action.ts'
 import type { Collection } from '../collection.ts'
 import { getSteps } from '../engine/engine.ts'
 import type { Exchange, Operation, Outcome, Steps } from '../engine/operation.ts'
-import { applyPatch } from '../engine/patch.ts'
+import { applyPatch, parsePatch } from '../engine/patch.ts'
 import { checkPreconditions, dependsOnItem } from '../engine/preconditions.ts'
 import type { ActionInfo } from '../features/feature.ts'
 import { parseIJson } from '../formats/i-json.ts'
@@ -125,7 +125,7 @@ class HttpOperation implements Operation {
     this.check = !isRead && dependsOnItem(request)
       ? (entry) => checkPreconditions(collection, request, entry)
       : undefined
-    this.returnsRemoved = action.name === 'remove' && returnsRemoved(collection, request)
+    this.returnsRemoved = action.name === 'remove' && action.at === 'item' && returnsRemoved(collection, request)
   }
 
   query (): ListQuery | Problem {
@@ -141,8 +141,9 @@ class HttpOperation implements Operation {
   }
 
   content (): ParsedContent | Problem {
-    const { custom } = this.action
+    const { custom, bulk } = this.action
     const { request } = this.exchange
+    if (bulk !== undefined) return parsePatch(request)
     return custom === undefined
       ? readContent(this.collection, request)
       : readInput(this.collection, request, custom.input)

@@ -22,7 +22,8 @@ import type { Response } from '../response/response.ts'
 import { markDependence } from '../response/selection.ts'
 import type { Selection } from '../response/selection.ts'
 import { renderWritten, respondToCreate, respondToUpdate, respondToWrite } from '../response/write-response.ts'
-import type { Entry } from '../storage/contract.ts'
+import { buildMatchedSchema } from '../schema/matched.ts'
+import type { Entry, Id } from '../storage/contract.ts'
 import { buildPage } from './page.ts'
 import { buildSelection } from './select.ts'
 
@@ -99,6 +100,7 @@ export function renderWrite (collection: Collection, request: Request, outcome: 
     case 'output': return renderOutput(collection, request, outcome)
     case 'removed': return renderRemoved(collection, request, outcome.entry)
     case 'many': return renderMany(collection, request, outcome.entries)
+    case 'matched': return renderMatched(collection, request, outcome.ids)
     case 'moved': return renderMoved(request, outcome)
     case 'replayed': return outcome.response
     case 'page': throw new TypeError('A page is not the outcome of a write.')
@@ -164,6 +166,18 @@ function renderMany (collection: Collection, request: Request, entries: Readonly
     content,
     ...preferences.return && { applied: { return: 'representation' } }
   }
+}
+
+/** How many items were written; which ones, if the client prefers that. */
+function renderMatched (collection: Collection, request: Request, ids: readonly Id[]): Response {
+  const { format, path, preferences: { return: preferred } } = request
+  if (preferred === 'minimal') return { ...noContent(), applied: { return: 'minimal' } }
+  const result = { count: ids.length, ...preferred === 'representation' && { ids } }
+  const content = renderWritten(collection, request, () => {
+    return format.item(result, { up: { href: path } }, buildMatchedSchema(collection.type))
+  })
+  if (content === undefined) return noContent()
+  return ok(content, { 'content-type': format.mediaType }, preferred && { return: 'representation' })
 }
 
 function renderMoved (request: Request, { to, status }: Moved): Response {

@@ -34,8 +34,9 @@ export function renderPart (part: PreparedPart, outcome: Outcome): PartResult | 
     case 'many': return { status: 201, ...showAll(part, outcome.entries) }
     case 'removed': return { status: 204 }
     case 'moved': return problem('not-found')
-    // Only requests with a key of their own are replayed.
-    case 'replayed': throw new TypeError('A part of a batch has no idempotency key.')
+    // No part has a key of its own, or writes all items that match a filter.
+    case 'replayed':
+    case 'matched': throw new TypeError(`A part of a batch cannot be ${outcome.kind}.`)
   }
 }
 

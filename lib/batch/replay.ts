@@ -81,7 +81,8 @@ export function replayAnswer (
   const { results, visibility } = JSON.parse(answer) as StoredAnswer
   return results.map((result, index) => {
     const part = parts[index]!
-    const isVisible = part.authorization?.canRead !== false && canSee(getPartVisibility(part), visibility[index] ?? undefined)
+    const isVisible = part.authorization?.canRead !== false &&
+      canSee(getPartVisibility(part), visibility[index] ?? undefined)
     return JSON.stringify(isVisible ? result : omitContent(result))
   })
 }

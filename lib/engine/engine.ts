@@ -1,7 +1,7 @@
 import type { ActionName } from '../action.ts'
 import { toCollection } from '../collection.ts'
 import type { Collection, Definition } from '../collection.ts'
-import type { ActionInfo, CustomAction } from '../features/feature.ts'
+import type { ActionInfo, BulkAction, CustomAction } from '../features/feature.ts'
 import { problem } from '../http/problems.ts'
 import { withScope } from '../storage/filter.ts'
 import { create, innermost, list, read, remove, replace, update } from './actions.ts'
@@ -26,6 +26,11 @@ export function toActionInfo (custom: CustomAction): ActionInfo {
   return { name, at, safe, custom }
 }
 
+/** The same for a variant of an action that is about several items. */
+export function toBulkInfo (bulk: BulkAction): ActionInfo {
+  return { name: bulk.name, at: 'collection', safe: false, bulk }
+}
+
 const runs: Readonly<Record<string, Run>> = { list, create, read, replace, update, remove }
 
 /** Returns the functions of an action, with the layers of features. They are composed once for each door. */
@@ -34,15 +39,20 @@ export function getSteps (
   action: ActionInfo,
   { door, isJoined }: { readonly door: Door, readonly isJoined: boolean }
 ): Steps {
-  const key = `${action.name} ${door} ${isJoined}`
+  const key = `${getStepsName(action)} ${door} ${isJoined}`
   let steps = collection.steps.get(key)
   if (steps === undefined) {
     const { attached: { layers } } = collection
-    const authorized = action.custom?.run ?? runs[action.name]!
+    const authorized = action.custom?.run ?? action.bulk?.run ?? runs[action.name]!
     const core = { ...innermost, authorized, surround: (next: Run) => withParentCheck(collection, next) }
     collection.steps.set(key, steps = composeSteps(layers, action, core, { door, isJoined }))
   }
   return steps
+}
+
+/** `updateMany` for an action that is about several items. */
+function getStepsName ({ name, bulk }: ActionInfo): string {
+  return bulk === undefined ? name : `${name}Many`
 }
 
 /** 404 if the parent of a nested collection does not exist for the caller. From code, the URI sets no parent. */
@@ -68,8 +78,10 @@ function withParentCheck ({ parent }: Collection, next: Run): Run {
 export function describeLayers (definition: Definition<object, unknown>, door: Door = 'http'): string {
   const collection = toCollection(definition)
   const custom = [...collection.attached.actions.values()].map(toActionInfo)
-  const actions = [...[...collection.actions].map((name) => actionInfos[name]), ...custom]
+  // A POST creates one item or several.
+  const bulk = [...collection.attached.bulk.values()].filter(({ run }) => run !== undefined)
+  const actions = [...[...collection.actions].map((name) => actionInfos[name]), ...bulk.map(toBulkInfo), ...custom]
   return actions
-    .map((action) => describeSteps(action.name, getSteps(collection, action, { door, isJoined: false })))
+    .map((action) => describeSteps(getStepsName(action), getSteps(collection, action, { door, isJoined: false })))
     .join('\n')
 }

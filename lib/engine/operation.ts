@@ -78,6 +78,8 @@ export interface Operation {
   readonly beforeCommit?: (outcome: Outcome, storage: Storage<object>) => Promise<Problem | undefined>
   /** Set by a layer that limits the time. */
   readonly progress?: Progress
+  /** Set by features. Writes several changes at once, if no hook needs the single ones; undefined if it cannot. */
+  readonly writeMany?: (changes: readonly ItemChange[], options: WriteOptions) => ReturnType<Write> | undefined
 }
 
 /** The HTTP request of an operation, and how its outcome is rendered. */
@@ -94,6 +96,8 @@ export type Outcome =
   | { readonly kind: 'output', readonly output: object | undefined, readonly entry: Entry<object> | undefined }
   | { readonly kind: 'removed', readonly entry: Entry<object> | undefined }
   | { readonly kind: 'many', readonly entries: ReadonlyArray<Entry<object>> }
+  /** The items that matched the filter of a write to several items, in the order of their ids. */
+  | { readonly kind: 'matched', readonly ids: readonly Id[] }
   | Moved
   /** The response to an earlier request with the same key. */
   | { readonly kind: 'replayed', readonly response: Response }

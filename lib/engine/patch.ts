@@ -60,10 +60,18 @@ export const patchTypes: readonly string[] = Object.keys(patches)
 /** The parts of a request, or of a call from code, that a patch depends on. */
 export type PatchRequest = Pick<Request, 'view' | 'headers' | 'content'>
 
+/** The formats of a patch that is applied to several items: the pointers of a JSON Patch depend on the item. */
+export const bulkPatchTypes: readonly string[] = patchTypes.filter((type) => patches[type] === applyMerge)
+
+/** Parses the patch of the client. */
+export function parsePatch (request: PatchRequest): ParsedContent | Problem {
+  return parseContent(request, parseIJson, request.view.type.schema)
+}
+
 /** Applies the patch of the client to the item. */
 export function applyPatch (request: PatchRequest, item: object): ParsedContent | Problem {
   const { type } = request.view
-  const content = parseContent(request, parseIJson, type.schema)
+  const content = parsePatch(request)
   if (content instanceof Problem) return content
   const patch = patches[parseMediaType(request.headers['content-type']) ?? ''] ?? applyMerge
   return restoreHidden(type, item, patch(type, item, content.value))

@@ -125,7 +125,7 @@ export function isFinal (found: Entry<object> | Moved | Problem | undefined): fo
 }
 
 /** Undefined if the item stays as it is. */
-function toChange (
+export function toChange (
   { versionOf, type }: Collection,
   { action }: Operation,
   before: Entry<object> | undefined,
@@ -186,6 +186,8 @@ async function writeAll (
 export const writeChanges: Write = async (collection, operation, changes, options) => {
   // Most writes are of one item, without hooks.
   const callsHooks = options.transaction !== undefined && hasHooksInTransaction(collection)
+  const atOnce = callsHooks ? undefined : operation.writeMany?.(changes, options)
+  if (atOnce !== undefined) return atOnce
   const entries: Array<Entry<object> | undefined> = []
   for (const [index, change] of changes.entries()) {
     const entry = callsHooks
@@ -284,7 +286,7 @@ async function callAfterWrite (
 }
 
 /** How often a write is attempted that loses every race. */
-const maxAttempts = 20
+export const maxAttempts = 20
 
 interface QueuedWrite {
   readonly id: Id
@@ -340,7 +342,7 @@ function hasHooksInTransaction ({ attached, hooks }: Collection): boolean {
 }
 
 /** Runs the work in one transaction, which a problem or a refusal rolls back. */
-function runTransaction<Done extends object> (
+export function runTransaction<Done extends object> (
   collection: Collection,
   { storage, context, transaction: joined, steps, progress }: Operation,
   work: Work<Done>,

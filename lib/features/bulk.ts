@@ -1,4 +1,5 @@
 import type { Content } from '../engine/operation.ts'
+import { createRemoveMany, createUpdateMany } from '../engine/write-many.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { Contents } from '../openapi/contents.ts'
 import type { Feature, OperationObject } from './feature.ts'
@@ -6,7 +7,23 @@ import type { Feature, OperationObject } from './feature.ts'
 /** The options of `bulk()`. */
 export interface BulkOptions {
   /**
-   * How many items one request can create.
+   * Whether PATCH of the collection changes all items that match a filter: `PATCH /orders?status=open`.
+   *
+   * @default false
+   * @example
+   * bulk({ update: true })
+   */
+  update?: boolean
+  /**
+   * Whether DELETE of the collection removes all items that match a filter: `DELETE /orders?status=draft`.
+   *
+   * @default false
+   * @example
+   * bulk({ remove: true })
+   */
+  remove?: boolean
+  /**
+   * How many items one request can create, change or remove. If more match, nothing is written.
    *
    * @default 100
    * @example
@@ -16,23 +33,31 @@ export interface BulkOptions {
 }
 
 /**
- * POST accepts an array of items as well, and creates all of them or none.
+ * POST accepts an array of items as well, and creates all of them or none. With `update` and `remove`, PATCH and DELETE
+ * of the collection write to all items that match a filter, in one transaction.
  *
  * @example
  * define({ name: 'products', schema: Product, storage: sqlite(database) })
- *   .with(bulk({ maximum: 500 }))
+ *   .with(bulk({ update: true, remove: true, maximum: 1000 }))
  */
 export function bulk (options: BulkOptions = {}): Feature<object> {
   return {
     name: 'bulk',
     inherited: true,
     setup (host) {
-      host.checkOptions('bulk', options, ['maximum'])
-      const { maximum = 100 } = options
+      host.checkOptions('bulk', options, ['update', 'remove', 'maximum'])
+      const { maximum = 100, update = false, remove = false } = options
       host.require('transactions', 'bulk creates all items of a request or none')
       if (!Number.isSafeInteger(maximum) || maximum < 1) {
         host.fail(`bulk: maximum is ${JSON.stringify(maximum)}. Make it a whole number of 1 or more.`)
       }
+      for (const [name, value] of Object.entries({ update, remove })) {
+        if (typeof value !== 'boolean') host.fail(`bulk: ${name} is ${JSON.stringify(value)}. Make it true or false.`)
+      }
+      if (update || remove) host.require('filter', 'bulk writes to the items that match a filter')
+      host.addBulkAction({ name: 'create', maximum, run: undefined })
+      if (update) host.addBulkAction({ name: 'update', maximum, run: createUpdateMany(maximum) })
+      if (remove) host.addBulkAction({ name: 'remove', maximum, run: createRemoveMany(maximum) })
       host.wrap('content', (next, { name }) => {
         return name === 'create' ? (...parameters) => acceptArray(next(...parameters), maximum) : next
       }, { doors: ['http'] })

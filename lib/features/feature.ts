@@ -56,6 +56,17 @@ export interface ActionInfo {
   readonly safe: boolean
   /** The custom action, if it is one. */
   readonly custom?: CustomAction
+  /** Set if it is about several items: an array of new ones, or those that match a filter. */
+  readonly bulk?: BulkAction
+}
+
+/** A variant of an action that is about several items. */
+export interface BulkAction {
+  readonly name: 'create' | 'update' | 'remove'
+  /** How many items it can write. */
+  readonly maximum: number
+  /** Runs it: a PATCH or DELETE of the collection. A POST creates one item or several, so it has none. */
+  readonly run: Run | undefined
 }
 
 /** An action that is not one of the six: a POST to a path of its own, such as `/orders/{id}/cancel`. */
@@ -208,6 +219,8 @@ export interface Host {
   addHook<Name extends keyof Hooks> (name: Name, hook: Hooks[Name]): void
   /** Adds an action with a path of its own. */
   addAction (action: CustomAction): void
+  /** Adds a variant of an action that is about several items. */
+  addBulkAction (action: BulkAction): void
   /** Serves the collection within the items of another one, which a property names. */
   nestIn (parent: Collection, property: string): void
   /** Lets lists understand the query strings of a client as well. */
@@ -228,6 +241,8 @@ export interface Host {
 export interface Attached {
   /** The custom actions, by name. */
   readonly actions: ReadonlyMap<string, CustomAction>
+  /** The variants of actions that are about several items, by the name of the action. */
+  readonly bulk: ReadonlyMap<BulkAction['name'], BulkAction>
   /** The properties that features have marked. */
   readonly marks: Readonly<Record<string, 'readOnly' | 'writeOnly'>>
   readonly matchesAnySegment: boolean

@@ -1,4 +1,4 @@
-import { checkActionHooks, checkRouteFunctions } from '../access/check-hooks.ts'
+import { checkActionHooks, checkBulkHooks, checkRouteFunctions } from '../access/check-hooks.ts'
 import { checkRule } from '../access/rules.ts'
 import type { AccessRules, Rule } from '../access/rules.ts'
 import type { Collection, Parent } from '../collection.ts'
@@ -13,6 +13,7 @@ import type { Storage, Supports } from '../storage/contract.ts'
 import type {
   AnyFeature,
   Attached,
+  BulkAction,
   CollectionInfo,
   CustomAction,
   Hooks,
@@ -23,6 +24,7 @@ import type {
 export class Attachments implements Host, Attached {
   readonly collection: CollectionInfo
   readonly actions = new Map<string, CustomAction>()
+  readonly bulk = new Map<BulkAction['name'], BulkAction>()
   readonly marks: Record<string, 'readOnly' | 'writeOnly'> = {}
   readonly descriptions: Array<Parameters<Host['describe']>[0]> = []
   readonly plugins: Array<Parameters<Host['register']>[0]> = []
@@ -164,6 +166,19 @@ export class Attachments implements Host, Attached {
     const option = `allow of the action "${name}"`
     checkRule(this.collection.name, rule, { option, where: '', authenticate: access?.authenticate })
     this.#rules[name] = rule
+  }
+
+  addBulkAction (action: BulkAction): void {
+    const { name, actions, access, routes } = this.collection
+    if (action.run !== undefined) {
+      const missing = [action.name, 'list' as const].find((needed) => !actions.has(needed))
+      if (missing !== undefined) {
+        this.fail(`bulk: ${action.name} finds items as a list does, but actions does not contain "${missing}". ` +
+          `Add it to actions, or remove ${action.name} from bulk().`)
+      }
+      checkBulkHooks({ name, routes, access }, action.name)
+    }
+    this.bulk.set(action.name, action)
   }
 
   /** The access rules of the definition, with those of custom actions. */

@@ -21,7 +21,8 @@ type RepeatableAction = 'create' | 'update'
 /** The options of `idempotency()`. */
 export interface IdempotencyOptions {
   /**
-   * The actions that accept the header `Idempotency-Key`. Custom actions that are not idempotent always accept it.
+   * The actions that accept the header `Idempotency-Key`. Custom actions that are not idempotent always accept it, and
+   * so does a DELETE of all items that match a filter (`bulk`).
    *
    * @default ['create', 'update']
    * @example
@@ -88,14 +89,20 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
         checkKeyOwner(host, action, { allow: host.collection.access?.allow[action], route: routes[action] })
       }
       const settings = { required, expiry: Math.ceil(expiry * 1000), lease: Math.ceil(lease * 1000) }
-      const acceptsKey = ({ name, custom }: ActionInfo): boolean => {
-        return custom === undefined ? (actions as readonly string[]).includes(name) : !custom.idempotent
+      const acceptsKey = ({ name, custom, bulk }: ActionInfo): boolean => {
+        if (custom !== undefined) return !custom.idempotent
+        // A repeated DELETE of all items that match would also remove those that match since.
+        return (actions as readonly string[]).includes(name) || bulk?.name === 'remove'
       }
       // It surrounds the preconditions: a repeated PATCH with If-Match is replayed, not refused with 412.
       host.wrap('authorized', (next, info) => {
         if (!acceptsKey(info)) return next
         if (info.custom !== undefined) checkKeyOwner(host, info.name, info.custom)
-        return withReplay(next, settings, info.name === 'create' ? maxCreatedLength : maxUpdatedLength)
+        if (info.bulk?.name === 'remove') {
+          checkKeyOwner(host, 'remove', { allow: host.collection.access?.allow.remove, route: routes.remove })
+        }
+        const isLong = info.name === 'create' || info.bulk !== undefined
+        return withReplay(next, settings, isLong ? maxCreatedLength : maxUpdatedLength)
       }, { doors: ['http'], outermost: true })
       host.addHook('onHeaders', (headers, info) => {
         const key = acceptsKey(info) ? readKey(headers, settings) : undefined
@@ -166,8 +173,9 @@ function getKey (collection: Collection, request: Request, settings: Settings): 
 
 /** A digest of the method, the target and the bytes of the content. */
 function getFingerprint (request: Request): string {
-  const { path, content, original } = request
-  return digest([original.method, getTargetPath(request, path), content ?? ''])
+  const { path, search, content, original } = request
+  const query = search === '' ? '' : `?${search}`
+  return digest([original.method, getTargetPath(request, path) + query, content ?? ''])
 }
 
 /** The content of a receipt. Its names are those in the databases of apps. */
@@ -204,7 +212,10 @@ function limitToCaller (response: Response, isVisible: boolean, { preferences }:
   return isVisible ? response : withoutContent(response)
 }
 
-/** In bytes, of the content that is stored. The response to a POST is about as long as the item that it has stored. */
+/**
+ * In bytes, of the content that is stored. The response to a POST is about as long as the item that it has stored, and
+ * that to a write of several items has at most their ids.
+ */
 const maxCreatedLength = 1_048_576
 
 /** A PATCH of a few bytes returns the whole item, so many of them would store much more than clients have sent. */

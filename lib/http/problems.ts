@@ -87,6 +87,11 @@ export const problems = {
     title: 'The item was changed by other requests',
     detail: 'Other requests changed the item at the same time. Repeat the request.'
   },
+  'too-many-matches': {
+    status: 409,
+    title: 'Too many items match',
+    detail: 'More items match than one request can change. Add conditions, and repeat the request.'
+  },
   'patch-test-failed': {
     status: 409,
     title: 'A test operation of the patch failed',

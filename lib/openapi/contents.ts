@@ -5,7 +5,8 @@ import type { CustomAction } from '../features/feature.ts'
 import { isObject } from '../http/json-value.ts'
 import type { Related } from '../options.ts'
 import { getValidator } from '../schema/validation.ts'
-import { patchTypes } from '../engine/patch.ts'
+import { bulkPatchTypes, patchTypes } from '../engine/patch.ts'
+import { buildMatchedSchema } from '../schema/matched.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Components } from './components.ts'
 import { buildExample, buildExampleItem, chooseStoredExample, toReadExample, toSentExample } from './examples.ts'
@@ -93,19 +94,28 @@ export class Contents {
   }
 
   patch (): Content {
-    const { messages } = this.#collection.type
+    const content = this.mergePatch()
     const property = this.#findMutableProperty()
-    const mergePatch = {
-      schema: addSchemaComponent(this.#components, this.#names.patch, messages.patch),
-      ...property && { example: { [property.name]: property.value } }
-    }
     const jsonPatch = {
       schema: this.#components.reference('schemas', 'JsonPatch', () => jsonPatchSchema),
       ...property && { example: buildJsonPatchExample(property.name, property.value) }
     }
-    return Object.fromEntries(patchTypes.map((type) => (
-      [type, type === 'application/json-patch+json' ? jsonPatch : mergePatch]
-    )))
+    return Object.fromEntries(patchTypes.map((type) => [type, content[type] ?? jsonPatch]))
+  }
+
+  /** The content of a patch that is applied to several items. */
+  mergePatch (): Content {
+    const property = this.#findMutableProperty()
+    const mergePatch = {
+      schema: addSchemaComponent(this.#components, this.#names.patch, this.#collection.type.messages.patch),
+      ...property && { example: { [property.name]: property.value } }
+    }
+    return Object.fromEntries(bulkPatchTypes.map((type) => [type, mergePatch]))
+  }
+
+  /** The content of responses to writes to several items. */
+  matched (): Content {
+    return this.#buildCustom(this.#collection.formats, 'Matched', buildMatchedSchema(this.#collection.type))
   }
 
   /** The content of requests for a custom action. */

@@ -57,6 +57,16 @@ const operations: Readonly<Record<OperationName, OperationDescription>> = {
   remove: {
     description: 'Deletes the item.',
     headers: writeHeaders
+  },
+  updateMany: {
+    description: 'Changes some properties of all items that match, with a merge patch (RFC 7396), or of none. ' +
+      'The request needs at least one condition.',
+    headers: ['Prefer'],
+    content: (contents) => contents.mergePatch()
+  },
+  removeMany: {
+    description: 'Deletes all items that match, or none. The request needs at least one condition.',
+    headers: ['Prefer']
   }
 }
 

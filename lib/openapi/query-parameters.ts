@@ -7,7 +7,7 @@ import { getItemParameters } from '../listing/query-string.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { maxTextLength, queryText } from './query-text.ts'
 import { getOperationName } from './summary.ts'
-import type { OperationInfo } from './summary.ts'
+import type { OperationInfo, OperationName } from './summary.ts'
 
 // The query parameters of lists and items.
 
@@ -59,15 +59,17 @@ export function describeListParameter (lists: Lists, name: string): JsonSchema {
 }
 
 /** Returns the schemas of the parameters by name, filters last. */
-function getSchemas (lists: Lists, operation: 'list' | 'read'): Record<string, JsonSchema> {
+function getSchemas (lists: Lists, operation: OperationName): Record<string, JsonSchema> {
   const { parameters: offered, filterable, querySyntaxes } = lists
-  const names = operation === 'list'
-    ? [...offered]
-    : getItemParameters(lists).filter((name) => offered.has(name))
+  const available = { list: [...offered], read: getItemParameters(lists) }
+  const names = operation === 'list' || operation === 'read' ? available[operation] : ['q']
   const schemas: Record<string, JsonSchema> = {}
-  for (const name of names) schemas[name] = describeListParameter(lists, name)
+  for (const name of names) {
+    if (offered.has(name)) schemas[name] = describeListParameter(lists, name)
+  }
   if (operation === 'read') return schemas
   for (const [name, key] of getFilterKeys(filterable, offered)) schemas[name] = describeFilter(key)
+  if (operation !== 'list') return schemas
   return Object.assign(schemas, ...querySyntaxes.map(({ parameters }) => parameters))
 }
 
@@ -107,7 +109,7 @@ function limitValues (schema: JsonSchema): JsonSchema {
 /** QUERY has its parameters in the content. It accepts those of GET as well, which the document does not repeat. */
 export function buildQueryParameters (lists: Lists, operation: OperationInfo): object[] {
   const name = getOperationName(operation)
-  if (name !== 'list' && name !== 'read') return []
+  if (name !== 'list' && name !== 'read' && operation.bulk === undefined) return []
   const schemas = Object.entries(getSchemas(lists, name))
   // Without examples: tools such as Swagger UI send those of optional parameters, too.
   return schemas.map(([name, { description, examples, ...schema }]) => ({

@@ -19,7 +19,9 @@ export interface OperationContext {
   readonly limited: boolean
 }
 
-const operationsWithContent: ReadonlySet<OperationName> = new Set(['query', 'create', 'replace', 'update'])
+const operationsWithContent: ReadonlySet<OperationName> = new Set([
+  'query', 'create', 'replace', 'update', 'updateMany'
+])
 
 function takesContent ({ operation }: OperationContext): boolean {
   return operation.custom !== undefined || operationsWithContent.has(getOperationName(operation))
@@ -28,12 +30,13 @@ function takesContent ({ operation }: OperationContext): boolean {
 /** A query string has a maximum length, which valid values can exceed, such as those of a long list. */
 function takesQueryString ({ operation }: OperationContext): boolean {
   const name = getOperationName(operation)
-  return operation.custom === undefined && (name === 'list' || name === 'read')
+  return operation.custom === undefined && (name === 'list' || name === 'read' || operation.bulk !== undefined)
 }
 
 /** Returns the access rules of the operation, and of reading the item that the collection is nested in. */
 function getRules ({ collection: { access, parent }, operation }: OperationContext): Rule[] {
-  const rules = [access?.allow[operation.name], parent?.collection.access?.allow.read]
+  const listing = operation.bulk && access?.allow.list
+  const rules = [access?.allow[operation.name], listing, parent?.collection.access?.allow.read]
   return rules.filter((rule) => rule !== undefined)
 }
 
@@ -63,9 +66,12 @@ const problemCases: readonly ProblemCase[] = [
   { status: 401, applies: needsCredentials },
   { status: 403, applies: (context) => needsCredentials(context) || context.operation.custom?.safe === false },
   { status: 404, applies: canBeNotFound },
-  { status: 406, applies: ({ operation }) => operation.name !== 'remove' },
+  { status: 406, applies: ({ operation }) => operation.name !== 'remove' || operation.bulk !== undefined },
   { status: 409, applies: ({ operation: { safe, custom } }) => !safe || custom !== undefined },
-  { status: 412, applies: ({ operation: { at, custom } }) => custom === undefined || at === 'item' },
+  {
+    status: 412,
+    applies: ({ operation: { at, custom, bulk } }) => (custom === undefined && bulk === undefined) || at === 'item'
+  },
   { status: 413, applies: takesContent },
   { status: 414, applies: takesQueryString },
   { status: 415, applies: takesContent },
@@ -100,6 +106,11 @@ const created: SuccessCase = {
   headers: ['Location', 'Content-Location', ...itemHeaders],
   content: getItemContent
 }
+
+const matched: readonly SuccessCase[] = [
+  { status: 200, description: 'How many items matched', headers: [], content: (contents) => contents.matched() },
+  { status: 204, description: minimal, headers: [] }
+]
 
 const successCases: Readonly<Record<OperationName, readonly SuccessCase[]>> = {
   list: [
@@ -148,7 +159,9 @@ const successCases: Readonly<Record<OperationName, readonly SuccessCase[]>> = {
       headers: ['Link'],
       content: getItemContent
     }
-  ]
+  ],
+  updateMany: matched,
+  removeMany: matched
 }
 
 function getCustomCases ({ name, at, output }: CustomAction): readonly SuccessCase[] {
@@ -206,7 +219,7 @@ export function buildResponses (
     }
   }
   // Some admin clients need the deleted item, and get it without a preference.
-  if (operation.name === 'remove' && collection.attached.returnsRemoved) {
+  if (operation.name === 'remove' && operation.at === 'item' && collection.attached.returnsRemoved) {
     responses[200] = { ...responses['2XX']!, description: 'The deleted item' }
     delete responses['2XX']
   }

@@ -5,7 +5,7 @@ import type { ActionInfo } from '../features/feature.ts'
 
 // What generators read from the route itself. description.ts adds the rest if the app has @fastify/swagger.
 
-export type OperationName = ActionName | 'query'
+export type OperationName = ActionName | 'query' | 'updateMany' | 'removeMany'
 
 /** An operation of a document. QUERY belongs to the action `list`, and is an operation of its own in OpenAPI 3.2. */
 export interface OperationInfo extends ActionInfo {
@@ -19,7 +19,9 @@ const summaries: Readonly<Record<OperationName, (plural: string, singular: strin
   read: (_plural, singular) => `Get ${singular} by id`,
   replace: (_plural, singular) => `Replace ${singular}`,
   update: (_plural, singular) => `Update ${singular}`,
-  remove: (_plural, singular) => `Delete ${singular}`
+  remove: (_plural, singular) => `Delete ${singular}`,
+  updateMany: (plural) => `Update ${plural} that match`,
+  removeMany: (plural) => `Delete ${plural} that match`
 }
 
 /** `users` -> `user`, `order-lines` -> `order line`, `people` -> `item of people`. */
@@ -36,12 +38,15 @@ function removePluralEnding (word: string): string {
 }
 
 /** Returns the name of an operation that is not that of a custom action. */
-export function getOperationName ({ name, isQuery }: OperationInfo): OperationName {
+export function getOperationName ({ name, isQuery, bulk }: OperationInfo): OperationName {
+  // Only PATCH and DELETE have operations for several items.
+  if (bulk !== undefined) return `${bulk.name as 'update' | 'remove'}Many`
   return isQuery === true ? 'query' : name as ActionName
 }
 
-export function getOperationId (collection: Collection, { name, isQuery }: OperationInfo, prefix: string): string {
-  return [...prefix.match(/\w+/g) ?? [], collection.name, isQuery === true ? 'query' : name].join('.')
+export function getOperationId (collection: Collection, operation: OperationInfo, prefix: string): string {
+  // The name of a custom action is returned as it is.
+  return [...prefix.match(/\w+/g) ?? [], collection.name, getOperationName(operation)].join('.')
 }
 
 /** Describes the route of an operation. The prefix keeps operation ids unique if collections have the same name. */

@@ -69,6 +69,17 @@ export const refuseListPreconditions: onRequestHookHandler = ({ headers }, _repl
   }
 }
 
+/** Each of several items has its own state. */
+export const refuseBulkPreconditions: onRequestHookHandler = ({ method, headers }, _reply, done) => {
+  if (!hasTagPrecondition(headers) && headers['if-unmodified-since'] === undefined) done()
+  else {
+    done(toError(problem('bad-request', {
+      detail: `If-Match, If-None-Match and If-Unmodified-Since are not supported on ${method} of a list. ` +
+        'Repeat the request without them, or write to the items one by one.'
+    })))
+  }
+}
+
 /** The part of a collection that decides about formats. */
 type Negotiable = Pick<Collection, 'formats' | 'mediaTypes'>
 

@@ -38,7 +38,7 @@ const featuresByName: Readonly<Record<string, (authors: Authors) => Feature<Note
     when: ({ item }) => item.rank < 9 || 'It is archived already.',
     run: ({ item }) => ({ ...item, rank: 9 })
   }),
-  bulk: () => features.bulk({ maximum: 2 }),
+  bulk: () => features.bulk({ maximum: 2, update: true, remove: true }),
   deprecation: () => features.deprecation({ since: '2026-01-01' }),
   expand: (authors) => features.expand({ author: { collection: authors, property: 'authorId' } }),
   idempotency: () => features.idempotency(),

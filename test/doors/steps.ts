@@ -231,8 +231,40 @@ export const steps: readonly Step[] = [
     call: (notes, options) => notes.create(second, options)
   },
   {
-    title: 'use a method that is not served',
+    title: 'use a method that is not served, or without a condition',
     request: { method: 'DELETE' }
+  },
+  {
+    title: 'update all that match',
+    request: { method: 'PATCH', target: '?id.in=n1,n2', content: { rank: 5 }, headers: { 'idempotency-key': '"m"' } }
+  },
+  {
+    title: 'repeat that',
+    request: { method: 'PATCH', target: '?id.in=n1,n2', content: { rank: 5 }, headers: { 'idempotency-key': '"m"' } }
+  },
+  {
+    title: 'update several with an invalid value',
+    request: { method: 'PATCH', target: '?id.in=n1,n2', content: { rank: 'high' } }
+  },
+  {
+    title: 'update several, and beforeWrite refuses',
+    request: { method: 'PATCH', target: '?id.in=n1,n2', content: { text: 'beforeWrite refuses' } }
+  },
+  {
+    title: 'update too many',
+    request: { method: 'PATCH', target: '?id.in=n1,n2,n3,n4,n5', content: { rank: 6 } }
+  },
+  {
+    title: 'remove several without permission',
+    request: { method: 'DELETE', target: '?id.in=n1,n2', user: 'ada' }
+  },
+  {
+    title: 'remove all that match',
+    request: { method: 'DELETE', target: '?id.in=n1,n2', headers: { prefer: 'return=representation' } }
+  },
+  {
+    title: 'list what is left',
+    request: { method: 'GET', target: '?fields=id,rank,text' }
   }
 ]
 

@@ -37,7 +37,7 @@ const maintenance: Feature<object> = {
 
 const known: Readonly<Record<string, () => Feature<typeof Note.static, unknown>>> = {
   action: () => features.action('archive', { run: () => {} }),
-  bulk: () => features.bulk(),
+  bulk: () => features.bulk({ update: true, remove: true }),
   deprecation: () => features.deprecation({ since: '2026-01-01' }),
   idempotency: () => features.idempotency(),
   jsonServer: () => features.jsonServer(),

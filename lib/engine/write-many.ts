@@ -1,0 +1,204 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Collection } from '../collection.ts'
+import { isObject } from '../http/json-value.ts'
+import { Problem, problem } from '../http/problems.ts'
+import { toIncomparableProblem } from '../listing/entries.ts'
+import { toStorageQuery } from '../listing/list-query.ts'
+import type { ListQuery } from '../listing/list-query.ts'
+import { logUnreadable } from '../listing/unreadable.ts'
+import { isRefusal, refusalToProblem } from '../response/refusal.ts'
+import { validationProblem } from '../schema/failures.ts'
+import type { Entry, Id, Page, Query, Storage } from '../storage/contract.ts'
+import { buildItem } from './build.ts'
+import { changeOperation } from './operation.ts'
+import type { ChangeRefusal, ItemChange, Operation, Outcome, Run } from './operation.ts'
+import { applyParsedPatch } from './patch.ts'
+import type { Work } from './transaction.ts'
+import { maxAttempts, notifyChanges, runTransaction, storeChanges, toChange } from './write.ts'
+import type { Decision } from './write.ts'
+
+// Writes to all items that match a filter: they are found and locked, then written by their ids and versions, in one
+// transaction. Only bulk() loads this file.
+
+/** Decides what to write to one of the items. */
+type DecideEach = (before: Entry<object>) => Promise<Decision | Problem>
+
+/** Changes all items that match, with one merge patch. */
+export function createUpdateMany (maximum: number): Run {
+  return async (collection, operation) => {
+    // Parsed once: it is the same for all items.
+    const content = operation.content()
+    if (content instanceof Problem) return content
+    if (!isObject(content.value)) return validationProblem([{ pointer: '', message: 'must be object' }])
+    const { type } = operation.view
+    const patched = changeOperation(operation, { patch: (item) => applyParsedPatch(type, item, content.value) })
+    return writeMatching(collection, patched, maximum, async (before) => {
+      const changed = patched.steps.content(collection, patched, before)
+      if (changed instanceof Problem) return changed
+      const { value, base } = changed
+      return buildItem(collection, patched, { kind: 'update', content: value, before, base, id: before.id })
+    })
+  }
+}
+
+/** Removes all items that match. */
+export function createRemoveMany (maximum: number): Run {
+  return (collection, operation) => writeMatching(collection, operation, maximum, async () => ({ remove: true }))
+}
+
+async function writeMatching (
+  collection: Collection,
+  operation: Operation,
+  maximum: number,
+  decide: DecideEach
+): Promise<Outcome | Problem> {
+  const query = readQuery(operation, maximum)
+  if (query instanceof Problem) return query
+  const { storage: ownStorage, transaction: joined } = operation
+  // No transaction is open while `hooks.beforeValidation` runs: it may use the same connection.
+  const isInside = joined !== undefined || collection.hooks.beforeValidation === undefined
+  let writesEach = false
+  let changes: ItemChange[] = []
+  let written: ReadonlyArray<Entry<object> | undefined> = []
+
+  const attempt: Work<Outcome> = async (storage, transaction) => {
+    changes = []
+    const found = await findMatching(collection, operation, { storage, query, isLocked: isInside })
+    if (found instanceof Problem) return found
+    for (const entry of found) {
+      joined?.checkListed(collection, entry.id, { current: entry, scope: operation.context.scope })
+      const decision = await decide(entry)
+      if (decision instanceof Problem) return nameItem(decision, entry.id)
+      const change = toChange(collection, operation, entry, decision)
+      if (change !== undefined) changes.push(change)
+    }
+    const writing = writesEach ? operation : changeOperation(operation, { writeMany: createWriteMany(operation) })
+    return storeChanges(collection, writing, {
+      changes,
+      toOutcome (entries) {
+        written = entries
+        return { kind: 'matched', ids: found.map(({ id }) => id) }
+      },
+      inside: isInside ? { storage, transaction, isInTransaction: true } : undefined
+    })
+  }
+
+  for (let attempts = 1; ; attempts++) {
+    const result = isInside
+      ? await runTransaction(collection, operation, attempt)
+      : await attempt(ownStorage, undefined)
+    if (result instanceof Problem) return result
+    if (!isRefusal(result)) {
+      await notifyChanges(collection, operation, changes.map((change, index) => ({ ...change, after: written[index] })))
+      return result
+    }
+    const isRace = result.refused === 'stale' || result.refused === 'not-found'
+    // A transaction of the app cannot begin again here.
+    const isFinal = joined !== undefined || attempts === maxAttempts || (!isRace && writesEach)
+    if (isFinal) return toManyProblem(result, changes)
+    if (isRace) await wait(Math.random() * attempts)
+    // Item by item, the storage says which one it refuses.
+    else writesEach = true
+  }
+}
+
+/** The filter and the search of a list. What only concerns the pages of a list is refused. */
+function readQuery (operation: Operation, maximum: number): Query | Problem {
+  const { view: { lists, type } } = operation
+  const listQuery = operation.query()
+  if (listQuery instanceof Problem) return listQuery
+  const parameter = findPageParameter(listQuery) ?? findCount(operation)
+  if (parameter !== undefined) {
+    return problem('invalid-query', {
+      detail: `The query parameter "${parameter}" is for lists. A write to several items takes only conditions.`,
+      properties: { parameter }
+    })
+  }
+  const { filter, search } = listQuery
+  if (filter === undefined && search === undefined) {
+    return problem('invalid-query', {
+      detail: 'A write to several items needs a condition, such as id.in=1,2. It would write to all items otherwise.'
+    })
+  }
+  // All transactions lock items in the same order.
+  const order = [{ property: type.id.property, descending: false }]
+  return toStorageQuery(lists, { ...filter && { filter }, ...search && { search }, order, limit: maximum })
+}
+
+function findPageParameter ({ limit, cursor, order, fields, offset, features = {} }: ListQuery): string | undefined {
+  const given = { limit, cursor, sort: order, fields, offset, ...features }
+  return Object.entries(given).find(([, value]) => value !== undefined)?.[0]
+}
+
+/** The preference for a count is not an error. */
+function findCount ({ exchange }: Operation): string | undefined {
+  return exchange !== undefined && 'count' in exchange.request.query ? 'count' : undefined
+}
+
+interface FindOptions {
+  readonly storage: Storage<object>
+  readonly query: Query
+  readonly isLocked: boolean
+}
+
+async function findMatching (
+  collection: Collection,
+  operation: Operation,
+  { storage, query, isLocked }: FindOptions
+): Promise<ReadonlyArray<Entry<object>> | Problem> {
+  let page: Page<object>
+  try {
+    page = await storage.list(isLocked ? { ...query, lock: true } : query, operation.context)
+  } catch (error) {
+    return toIncomparableProblem(error)
+  }
+  logUnreadable(collection.name, page, operation)
+  if (!page.more) return page.entries
+  return problem('too-many-matches', {
+    detail: `More than ${query.limit} items match, and nothing was changed. Add conditions, and repeat the request.`,
+    properties: { maximum: query.limit }
+  })
+}
+
+/** Writes the changes with the methods of the storage for several items, if it has them. */
+function createWriteMany ({ context, progress }: Operation): NonNullable<Operation['writeMany']> {
+  return (changes, { storage, isInTransaction }) => {
+    if (!isInTransaction || changes.length < 2) return undefined
+    const isRemoval = changes.every(({ item }) => item === undefined)
+    if ((isRemoval ? storage.removeMany : storage.replaceMany) === undefined) return undefined
+    progress?.check()
+    if (!isRemoval) {
+      return storage.replaceMany!(changes.map(({ before, item }) => ({ before: before!, item: item! })), context)
+    }
+    return storage.removeMany!(changes.map(({ before }) => before!), context)
+      .then((refusal) => refusal ?? changes.map(() => undefined))
+  }
+}
+
+/** Nothing was written because of this item. */
+function nameItem ({ status, name, detail, headers, properties }: Problem, id: Id): Problem {
+  const sentence = detail === undefined ? '' : ` ${detail}`
+  return new Problem(status, name, {
+    detail: `Item ${JSON.stringify(id)}:${sentence} Nothing was changed.`,
+    ...headers && { headers },
+    properties: { ...properties, item: id }
+  })
+}
+
+/** If the storage refused the commit, it does not say for which item. */
+function toManyProblem (refusal: ChangeRefusal, changes: readonly ItemChange[]): Problem {
+  const { refused, index } = refusal
+  if (refused === 'stale' || refused === 'not-found') {
+    return problem('concurrent-update', {
+      detail: 'One of the items was changed by other requests each time. Nothing was changed. Repeat the request.'
+    })
+  }
+  const reason = refusalToProblem(refusal)
+  const id = index === undefined ? undefined : changes[index]?.before?.id
+  if (id !== undefined) return nameItem(reason, id)
+  const { status, name, detail, properties } = reason
+  return new Problem(status, name, {
+    detail: `${detail} Nothing was changed.`,
+    ...properties && { properties }
+  })
+}
