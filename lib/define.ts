@@ -21,9 +21,10 @@ import { findDateTimes, normalizeDates } from './schema/date-times.ts'
 import { readIdentity } from './schema/ids.ts'
 import { ItemType } from './schema/item-type.ts'
 import { addAnnotations } from './schema/rewrite-schema.ts'
+import { convertSchema } from './schema/standard-schema.ts'
 import type { ItemOf, ObjectSchema } from './schema/static.ts'
 import { readTimestamps } from './schema/timestamps.ts'
-import type { Adapter, JsonSchema } from './storage/contract.ts'
+import type { Adapter } from './storage/contract.ts'
 
 /** The names of properties, whatever the type of the item. */
 function getListOptions ({ list = {} }: { list?: object }): ListOptions<Record<string, unknown>> {
@@ -44,8 +45,8 @@ function mergeGroup (defaults: object | undefined, options: object | undefined):
 function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
   checkOptions(options)
   const { name } = options
-  // TypeBox schemas are JSON Schema; their interfaces have no index signature to say so.
-  const given = checkSchema(name, options.schema as unknown as JsonSchema)
+  const { schema: described, refinement } = convertSchema(name, options.schema)
+  const given = checkSchema(name, described)
   const id = readIdentity(name, given, options.id)
   const timestamps = readTimestamps(name, given, options.timestamps)
   const stamped = Object.values(timestamps).filter((property) => property !== undefined)
@@ -110,6 +111,7 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     formats,
     mediaTypes: formats.map((format) => format.mediaType),
     dateTimes,
+    refinement,
     app: noApp,
     hooks: options.hooks ?? {},
     ...options.links !== undefined && { links: options.links }
@@ -129,7 +131,7 @@ function compileType<Schema extends ObjectSchema> (
   base: Base<Schema>,
   { marks, actions }: Pick<Attachments, 'marks' | 'actions'>
 ) {
-  const { name, id, timestamps, dateTimes, access } = base
+  const { name, id, timestamps, dateTimes, refinement, access } = base
   const schema = addAnnotations(base.schema, marks)
   const concealed = [...access?.visible.keys() ?? []]
   const setsProperties = options.hooks?.beforeValidation !== undefined || access?.scope !== undefined
@@ -140,6 +142,7 @@ function compileType<Schema extends ObjectSchema> (
   return new ItemType({
     name,
     schema,
+    refinement,
     id,
     timestamps,
     dateTimes,
@@ -158,7 +161,7 @@ function createComposer<Schema extends ObjectSchema> (
   base: Base<Schema>
 ): (features: readonly AnyFeature[]) => Collection<ItemOf<Schema>> {
   const { name } = base
-  const { timestamps, dateTimes, limit, order, ...collectionParts } = base
+  const { timestamps, dateTimes, refinement, limit, order, ...collectionParts } = base
   const list = getListOptions(options)
   const typesByMarks = new Map<string, ItemType>()
 

@@ -281,8 +281,8 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
    */
   name: string
   /**
-   * The schema of an item: a TypeBox object. The keywords `readOnly`, `writeOnly`, `immutable` and `default` of its
-   * properties apply.
+   * The schema of an item: an object of TypeBox, zod, valibot or arktype. The keywords `readOnly`, `writeOnly`,
+   * `immutable` and `default` of its properties apply.
    *
    * @example
    * schema: Type.Object({

@@ -40,17 +40,29 @@ export async function buildItem (
 ): Promise<BuiltItem | Problem> {
   const { hooks } = collection
   const { fixed, scope, view: { type } } = operation
-  const draft = type.draft({ kind, content, base, id, fixed, scope: scope?.values })
+  const drafted = type.draft({ kind, content, base, id, fixed, scope: scope?.values })
+  if (drafted instanceof Problem) return drafted
+  // The hook gets valid content, such as a password that it hashes.
+  const draft = type.refinement !== undefined && hooks.beforeValidation !== undefined
+    ? await type.refine(drafted, { isDraft: true, id, fixed })
+    : drafted
   if (draft instanceof Problem) return draft
   // The hook may change its argument.
   const draftId: unknown = Reflect.get(draft, type.id.property)
-  const item = hooks.beforeValidation === undefined
+  const complete = hooks.beforeValidation === undefined
     ? type.complete(draft)
     : await callBeforeValidation(collection, operation, { action: kind, item: draft, before, id })
+  if (complete instanceof Problem) return complete
+  const item = shouldRefine(collection, type) ? await type.refine(complete, { id, fixed }) : complete
   if (item instanceof Problem) return item
   return (before === undefined ? checkAddress(type, item, draftId) : undefined) ??
     (scope && checkScope(item, scope)) ??
     { item }
+}
+
+/** Whether the library of the schema checks the item to write. An older version writes an item of the current one. */
+export function shouldRefine ({ versionOf }: Collection, { refinement }: ItemType): boolean {
+  return refinement !== undefined && versionOf === undefined
 }
 
 interface ActionReturn {
@@ -73,9 +85,11 @@ export async function buildReturnedItem (
   if (accepted instanceof Problem) return accepted
   const failed = fixed && type.checkFixed(accepted, fixed)
   if (failed !== undefined) return failed
-  const item = hooks.beforeValidation === undefined
+  const complete = hooks.beforeValidation === undefined
     ? accepted
     : await callBeforeValidation(collection, operation, { action: 'update', item: accepted, before, id: before.id })
+  if (complete instanceof Problem) return complete
+  const item = shouldRefine(collection, type) ? await type.refine(complete, { id: before.id, fixed }) : complete
   if (item instanceof Problem) return item
   return (scope && checkScope(item, scope)) ?? item
 }

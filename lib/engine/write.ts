@@ -5,6 +5,7 @@ import { Problem, problem } from '../http/problems.ts'
 import type { CommittedChange } from '../options.ts'
 import { isRefusal, refusalToProblem } from '../response/refusal.ts'
 import type { Context, Entry, Id, Refusal } from '../storage/contract.ts'
+import { shouldRefine } from './build.ts'
 import type {
   ChangeRefusal,
   ItemChange,
@@ -238,11 +239,12 @@ async function writeWithHooks (
 
 /** Calls `hooks.beforeWrite`, and validates the item that it returns; undefined if it returns none. */
 async function callBeforeWrite (
-  { hooks, id: { property } }: Collection,
+  collection: Collection,
   { customAction, caller, request, scope, view: { type } }: Operation,
   { action, before, item: given }: ItemChange,
   transaction: OpenTransaction
 ): Promise<object | Problem | undefined> {
+  const { hooks, id: { property } } = collection
   if (hooks.beforeWrite === undefined) return undefined
   const context = { customAction, before: before?.item, caller, request, transaction }
   const returned: unknown = await transaction.callHook(() => {
@@ -253,7 +255,9 @@ async function callBeforeWrite (
   })
   if (returned === undefined || given === undefined) return undefined
   const id: unknown = Reflect.get(given, property)
-  const item = type.accept(returned, { source: 'The hook beforeWrite', id })
+  const accepted = type.accept(returned, { source: 'The hook beforeWrite', id })
+  if (accepted instanceof Problem) return accepted
+  const item = shouldRefine(collection, type) ? await type.refine(accepted, { id }) : accepted
   return item instanceof Problem || scope === undefined ? item : checkScope(item, scope) ?? item
 }
 

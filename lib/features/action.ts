@@ -22,7 +22,11 @@ import { listFailures, validationProblem } from '../schema/failures.ts'
 import { readProperties } from '../schema/properties.ts'
 import type { Properties } from '../schema/properties.ts'
 import { rewriteSchema } from '../schema/rewrite-schema.ts'
-import type { ItemOf, ObjectSchema } from '../schema/static.ts'
+import { refineValue } from '../schema/refinement.ts'
+import type { Refinement } from '../schema/refinement.ts'
+import { convertSchema } from '../schema/standard-schema.ts'
+import type { ConvertedSchema } from '../schema/standard-schema.ts'
+import type { InputOf, ItemOf, ObjectSchema } from '../schema/static.ts'
 import type { Validator } from '../schema/validation.ts'
 import type { Entry, Id, JsonSchema } from '../storage/contract.ts'
 import type { CustomAction, Feature, Host } from './feature.ts'
@@ -100,8 +104,8 @@ export interface CustomActionOptions<
    */
   on?: On
   /**
-   * The schema of the content of requests: a TypeBox object. Properties that it does not have are refused, and those
-   * with the name of one that `access.visible` hides from the caller.
+   * The schema of the content of requests: an object of TypeBox, zod, valibot or arktype. Properties that it does not
+   * have are refused, and those with the name of one that `access.visible` hides from the caller.
    *
    * @default an object without properties
    * @example
@@ -109,8 +113,8 @@ export interface CustomActionOptions<
    */
   input?: Input
   /**
-   * The schema of the content of responses, if that is not the item: a TypeBox object. Properties that it does not
-   * have are left out.
+   * The schema of the content of responses, if that is not the item: an object of TypeBox, zod, valibot or arktype.
+   * Properties that it does not have are left out.
    *
    * @default responses have the item; those of an action on the collection have no content
    * @example
@@ -213,7 +217,7 @@ export function action<
 > (
   name: Name,
   options: CustomActionOptions<NoInfer<Item>, On, Input, Output>
-): Feature<Item, AddedAction<Name, On, ItemOf<Input>, Output extends ObjectSchema ? ItemOf<Output> : undefined>> {
+): Feature<Item, AddedAction<Name, On, InputOf<Input>, Output extends ObjectSchema ? ItemOf<Output> : undefined>> {
   return {
     name: `action:${name}`,
     setup (host) {
@@ -235,8 +239,8 @@ interface UntypedOptions extends Omit<
 > {
   run (context: object): unknown
   on?: 'item' | 'collection'
-  input?: JsonSchema
-  output?: JsonSchema
+  input?: unknown
+  output?: unknown
 }
 
 const namePattern = /^[A-Za-z][\w-]{0,63}$/
@@ -266,7 +270,7 @@ function checkName (host: Host, name: string, on: 'item' | 'collection'): void {
 }
 
 function checkActionOptions (host: Host, name: string, options: UntypedOptions): void {
-  const { on, run, when, input, output } = options
+  const { on, run, when } = options
   if (typeof run !== 'function') host.fail(`action("${name}"): run is missing. Make it a function.`)
   if (on !== undefined && on !== 'item' && on !== 'collection') {
     host.fail(`action("${name}"): on is ${JSON.stringify(on)}. Use "item" or "collection".`)
@@ -278,11 +282,19 @@ function checkActionOptions (host: Host, name: string, options: UntypedOptions):
     host.fail(`action("${name}"): when is an async function, but it decides about links as well. ` +
       'Make it a function that returns true, false or a text, and wait for other data in run.')
   }
-  for (const [option, schema] of Object.entries({ input, output })) {
-    if (schema !== undefined && schema.type !== 'object') {
-      host.fail(`action("${name}"): ${option} must be a schema of an object, such as Type.Object({}).`)
-    }
+}
+
+/** Converts the schema of the content of requests or responses. */
+function readContentSchema (host: Host, name: string, option: 'input' | 'output', schema: unknown): ConvertedSchema {
+  const converted = convertSchema(describeSchema(host, name, option), schema)
+  if (!isObject(converted.schema) || converted.schema.type !== 'object') {
+    host.fail(`action("${name}"): ${option} must be a schema of an object, such as Type.Object({}).`)
   }
+  return converted
+}
+
+function describeSchema ({ collection }: Host, name: string, option: 'input' | 'output'): string {
+  return `${collection.name}, ${option} of action("${name}")`
 }
 
 /** `reset-password` and `resetPassword` -> `Reset password`. */
@@ -292,9 +304,9 @@ function toTitle (name: string): string {
 }
 
 function createAction (host: Host, name: string, options: UntypedOptions): CustomAction {
-  const { on: at = 'item', input = noInput as JsonSchema, safe = false, when } = options
+  const { on: at = 'item', safe = false, when } = options
   const { allow, route = {}, title = toTitle(name), description } = options
-  const runner = new ActionRunner(host, name, { ...options, on: at, input })
+  const runner = new ActionRunner(host, name, { ...options, on: at })
   return {
     name,
     at,
@@ -326,7 +338,7 @@ function findUnseen (content: unknown, hidden: ReadonlySet<string>): Problem | u
   return validationProblem(listFailures(paths, 'is not a known property'))
 }
 
-type RunnerOptions = UntypedOptions & Required<Pick<UntypedOptions, 'on' | 'input'>>
+type RunnerOptions = UntypedOptions & Required<Pick<UntypedOptions, 'on'>>
 
 /** Runs one custom action. */
 class ActionRunner {
@@ -338,16 +350,26 @@ class ActionRunner {
   readonly #options: RunnerOptions
   readonly #validateInput: Validator
   readonly #validateOutput: Validator | undefined
+  readonly #refineInput: Refinement | undefined
+  readonly #refineOutput: Refinement | undefined
   readonly #inputProperties: Properties
   readonly #outputProperties: Properties | undefined
 
-  constructor ({ collection }: Host, name: string, options: RunnerOptions) {
+  constructor (host: Host, name: string, options: RunnerOptions) {
+    const { collection } = host
     this.#name = name
     this.#options = options
-    const { input, output } = options
+    const given = readContentSchema(host, name, 'input', options.input ?? noInput)
+    const returned = options.output === undefined
+      ? undefined
+      : readContentSchema(host, name, 'output', options.output)
+    const { schema: input } = given
+    const output = returned?.schema
     const accepted = rewriteSchema(input, { optional: ['readOnly'] })
-    this.#validateInput = compileContentSchema(`${collection.name}, input of action("${name}")`, accepted)
-    this.#validateOutput = output && compileContentSchema(`${collection.name}, output of action("${name}")`, output)
+    this.#validateInput = compileContentSchema(describeSchema(host, name, 'input'), accepted)
+    this.#validateOutput = output && compileContentSchema(describeSchema(host, name, 'output'), output)
+    this.#refineInput = given.refinement
+    this.#refineOutput = returned?.refinement
     this.#inputProperties = readProperties(input)
     this.#outputProperties = output && readProperties(output)
     this.input = rewriteSchema(input, { drop: 'readOnly', filled: true })
@@ -373,8 +395,13 @@ class ActionRunner {
       const failed = operation.check?.(current)
       if (failed !== undefined) return failed
     }
-    const input = this.#readInput(collection, operation, current)
-    if (input instanceof Problem) return input
+    const content = this.#readInput(collection, operation, current)
+    if (content instanceof Problem) return content
+    const whole = this.#refineInput === undefined ? content : await this.#refine(this.#refineInput, content, operation)
+    if (whole instanceof Problem) return whole
+    const { hidden } = operation.view.type
+    // A default that run merges would replace the value that the caller does not see. An object stays one.
+    const input = hidden === undefined ? whole : omitHidden(whole, hidden) as object
     const impossible = current && this.#checkState(current.item)
     if (impossible !== undefined) return impossible
     const context = new RunContext(collection, operation, { input, current, transaction })
@@ -385,7 +412,12 @@ class ActionRunner {
       // It goes to the error handler unchanged, and undoes the transaction.
       throw transaction === undefined ? new HookError(error) : transaction.rememberHookError(error)
     }
-    const { item, output } = this.#readReturned(collection, operation, returned)
+    const { item, output: full } = this.#readReturned(collection, returned)
+    if (this.#refineOutput !== undefined) await this.#checkOutput(this.#refineOutput, full, collection)
+    // As JSON, because a toJSON() could add a property. An object stays one.
+    const output = full === undefined || hidden === undefined
+      ? full
+      : omitHidden(JSON.parse(JSON.stringify(full)), hidden) as object
     if (item === undefined || current === undefined) return { item: undefined, output }
     this.#checkMayWrite(collection)
     const source = `The action ${this.#name}`
@@ -414,8 +446,33 @@ class ActionRunner {
     const input = fillDefaults(omitAnnotated(content.value, properties, 'readOnly'), properties)
     const failures = this.#validateInput(input)
     if (failures !== undefined) return validationProblem(failures)
-    // The schema accepts only objects. A default that run merges would replace the value that the caller does not see.
-    return (hidden ? omitHidden(input, hidden) : input) as object
+    // The schema accepts only objects.
+    return input as object
+  }
+
+  /** Checks the input with the library of its schema, which can change values. */
+  async #refine (refinement: Refinement, input: object, { view: { type } }: Operation): Promise<object | Problem> {
+    const refined = await refineValue(refinement, input, {
+      source: `The input of the action ${this.#name}`,
+      properties: this.#inputProperties,
+      hidden: type.hidden,
+      isDraft: true,
+      findFailures: this.#validateInput
+    })
+    return refined.failures === undefined ? refined.value : validationProblem(refined.failures)
+  }
+
+  /** Checks the output with the library of its schema. */
+  async #checkOutput (refinement: Refinement, output: unknown, collection: Collection): Promise<void> {
+    const { issues } = await refinement.validate(output)
+    if (issues !== undefined) {
+      throw this.#toOutputError(collection, issues.map(({ message }) => message).join(', '))
+    }
+  }
+
+  #toOutputError (collection: Collection, found: string | undefined): TypeError {
+    return new TypeError(`The action ${this.#name} of the collection ${collection.name} returned an invalid output` +
+      `${found === undefined ? '' : `: ${found}`}. Return { output } that matches its schema.`)
   }
 
   #checkState (item: object): Problem | undefined {
@@ -434,24 +491,16 @@ class ActionRunner {
       'but it returned an item to write. Return nothing, or remove safe.')
   }
 
-  #readReturned (
-    collection: Collection,
-    operation: Operation,
-    returned: unknown
-  ): { item: unknown, output: object | undefined } {
+  #readReturned (collection: Collection, returned: unknown): { item: unknown, output: object | undefined } {
     if (this.#validateOutput === undefined) return { item: returned ?? undefined, output: undefined }
     const { item, output: full } = Object(returned) as { item?: unknown, output?: unknown }
     const output = omitUnknown(full, this.#outputProperties)
     const failures = this.#validateOutput(output)
     if (!isObject(output) || failures !== undefined) {
       const found = failures?.map(({ pointer, message }) => `${pointer} ${message}`.trim()).join(', ')
-      throw new TypeError(`The action ${this.#name} of the collection ${collection.name} returned an invalid output` +
-        `${found === undefined ? '' : `: ${found}`}. Return { output } that matches its schema.`)
+      throw this.#toOutputError(collection, found)
     }
-    const { hidden } = operation.view.type
-    if (hidden === undefined) return { item, output }
-    // As JSON, because a toJSON() could add a property. An object stays one.
-    return { item, output: omitHidden(JSON.parse(JSON.stringify(output)), hidden) as object }
+    return { item, output }
   }
 
   showOutput (output: object): object {

@@ -20,7 +20,8 @@ export interface ItemSchema extends JsonSchema {
 export function checkSchema (name: string, schema: JsonSchema): ItemSchema {
   const properties = schema?.type === 'object' ? schema.properties : undefined
   if (properties === undefined) {
-    throw new BadSchema(name, 'the schema does not describe an object. Use Type.Object({ id: ..., ... }).')
+    throw new BadSchema(name, 'the schema does not describe an object. Use Type.Object({ id: ..., ... }), ' +
+      'or an object of zod, valibot or arktype.')
   }
   checkParts(name, schema)
   checkDates(name, schema)

@@ -17,6 +17,8 @@ import type { Identity } from './ids.ts'
 import { MessageSchemas } from './message-schemas.ts'
 import { readProperties } from './properties.ts'
 import type { Annotation, Properties } from './properties.ts'
+import { refineValue } from './refinement.ts'
+import type { Refinement } from './refinement.ts'
 import { addAnnotations, makeOptional, rewriteSchema, trustProperties } from './rewrite-schema.ts'
 import { removeSecrets } from './secrets.ts'
 import { getNextTimestamp, getTimestamp } from './timestamps.ts'
@@ -29,6 +31,8 @@ export interface ItemTypeOptions {
   /** The name of the collection, for messages. */
   readonly name: string
   readonly schema: JsonSchema
+  /** What the library of the schema checks beyond it. */
+  readonly refinement?: Refinement | undefined
   readonly id: Identity
   readonly timestamps: Timestamps
   readonly dateTimes: DateTimes | undefined
@@ -53,6 +57,16 @@ export interface DraftOptions {
   readonly fixed: Readonly<Record<string, Id>> | undefined
   /** The values that the scope of the caller sets in new items. */
   readonly scope: Readonly<Record<string, unknown>> | undefined
+}
+
+/** An item that is refined. */
+export interface RefinedItem {
+  /** Whether the server sets readOnly properties later. */
+  readonly isDraft?: boolean
+  /** The id that it must have; undefined if it is new. */
+  readonly id?: unknown
+  /** Other values that it must have. */
+  readonly fixed?: Readonly<Record<string, Id>> | undefined
 }
 
 /** An item that a function of the app has returned. */
@@ -93,6 +107,8 @@ export class ItemType {
   readonly digest: string
   /** The properties that the caller does not see; undefined if it sees all. */
   readonly hidden: ReadonlySet<string> | undefined
+  /** What the library of the schema checks beyond it; undefined for TypeBox. */
+  readonly refinement: Refinement | undefined
   readonly #validators: Validators
   readonly #variants = new Map<string, ItemType>()
   readonly #versions = new WeakMap<Entry<object>, string>()
@@ -108,6 +124,7 @@ export class ItemType {
     this.messages = variant?.messages ?? new MessageSchemas(schema, concealed)
     this.digest = variant?.digest ?? digestSchema(schema, concealed)
     this.hidden = variant?.hidden
+    this.refinement = options.refinement
     this.#validators = variant?.validators ?? compileValidators(options)
     this.#options = options
   }
@@ -248,6 +265,28 @@ export class ItemType {
     return this.accept(item, by)
   }
 
+  /** Checks an item that is valid by its JSON Schema with the library of the schema, which can change values. */
+  async refine (item: object, { isDraft = false, id, fixed }: RefinedItem = {}): Promise<object | Problem> {
+    const { refinement, properties, hidden, dateTimes, id: { property } } = this
+    if (refinement === undefined) return item
+    const placeholder = Object.hasOwn(item, property) ? undefined : createPlaceholder(this.id)
+    const whole = placeholder === undefined ? item : { ...item, [property]: placeholder }
+    const { draft, returned } = this.#validators
+    const refined = await refineValue(refinement, whole, {
+      source: `Collection ${this.name}`,
+      properties,
+      hidden,
+      isDraft,
+      findFailures: isDraft ? draft : returned
+    })
+    if (refined.failures !== undefined) return validationProblem(refined.failures)
+    if (refined.value === whole) return item
+    const { [property]: ownId, ...others } = refined.value as JsonObject
+    if (id !== undefined && ownId !== id) return differsFromUri(property, id as Id)
+    const changed = normalizeDates(placeholder === undefined ? refined.value : others, dateTimes)
+    return (fixed && this.checkFixed(changed, fixed)) ?? changed
+  }
+
   /** Whether an item equals the stored one, apart from the time of its update. */
   isUnchanged (base: object, item: object): boolean {
     const { updated } = this.timestamps
@@ -343,6 +382,18 @@ function hideProperties (schema: JsonSchema, hidden: ReadonlySet<string>): JsonS
   }
   const readOnly = addAnnotations({ ...schema, properties: { ...schema.properties } }, marks('readOnly'))
   return addAnnotations(readOnly, marks('writeOnly'))
+}
+
+const sampleIds = ['1', '1000000', '0199a8f0-5c1e-7b3a-9d42-6f1e2a3b4c5d']
+
+/** A library checks an object only if it has all its properties. The storage sets this one later. */
+function createPlaceholder ({ generate, read }: Identity): Id | undefined {
+  if (generate !== 'storage') return undefined
+  for (const sample of sampleIds) {
+    const id = read(sample)
+    if (id !== undefined) return id
+  }
+  return undefined
 }
 
 /** Returns a value that the content states otherwise. */

@@ -9,8 +9,9 @@ import type { BuiltItem, ItemOperation } from '../../engine/build.ts'
 import { getView } from '../../engine/view.ts'
 import type { Change, CommittedChange, HookOptions, Options, PendingWrite, StoredWrite } from '../../options.ts'
 import { normalizeDates, findDateTimes } from '../../schema/date-times.ts'
+import { convertSchema } from '../../schema/standard-schema.ts'
 import type { ItemOf, PropertyOf, ObjectSchema } from '../../schema/static.ts'
-import type { Entry, Id, JsonSchema } from '../../storage/contract.ts'
+import type { Entry, Id } from '../../storage/contract.ts'
 import { checkExplicitAccess, deriveLists, getInherited } from './options.ts'
 import { createVersionStorage, toCurrentProperty } from './storage.ts'
 import type { Origins } from './storage.ts'
@@ -73,8 +74,7 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   }
   checkExplicitAccess(current, name, explicit.access)
   const origins: Origins<Item> = { entry: new WeakMap(), draft: new WeakMap() }
-  // TypeBox schemas are JSON Schema; their interfaces have no index signature to say so.
-  const schema = explicit.schema as unknown as JsonSchema
+  const { schema } = convertSchema(name, explicit.schema)
   const lists = deriveLists({ current, name, schema }, { ...explicit.list, renamed })
   const dateTimes = findDateTimes(schema, current.id.property)
 
@@ -132,7 +132,9 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     const returned = await current.hooks.beforeWrite!({ ...write, before, item: draft })
     if (returned === undefined) return
     const id: unknown = Reflect.get(draft, current.id.property)
-    const built = current.type.accept(returned, { source: 'The hook beforeWrite', id })
+    const accepted = current.type.accept(returned, { source: 'The hook beforeWrite', id })
+    if (accepted instanceof Problem) throw accepted
+    const built = await current.type.refine(accepted, { id })
     if (built instanceof Problem) throw built
     // The hook returned an item of the current version, and it is valid.
     const presented = normalizeDates(present(built as Item), dateTimes)
