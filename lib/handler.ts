@@ -11,18 +11,13 @@ import { RequestContext } from './request/request.ts'
 import type { Collection } from './collection.ts'
 import { ActionError, errorToProblem, HookError, logFailure } from './failure.ts'
 import type { Format, Formatted } from './formats/format.ts'
-import {
-  findAllowed,
-  getAuthorization,
-  getDependentActions,
-  getVaryHeaders,
-  isProtected
-} from './access/authorize.ts'
+import { findAllowed, getDependentActions, getVaryHeaders } from './access/authorize.ts'
 import type { Authorization } from './access/authorize.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import { formatPreferenceApplied, parsePreferences } from './http/prefer.ts'
 import { Problem, problem } from './http/problems.ts'
 import { mergeVary } from './http/vary.ts'
+import { getState } from './access/request-state.ts'
 import { joinFilters } from './storage/filter.ts'
 import { negotiateFormat, notAcceptable } from './request/headers.ts'
 import { findPlace } from './access/parent.ts'
@@ -57,7 +52,6 @@ export interface HandlerOptions {
 /** Creates the handler of an action: converts the Fastify request, runs the action, and sends its result. */
 export function createHandler (collection: Collection, options: HandlerOptions): RouteHandlerMethod {
   const { action, takesQuery, cache, variesByPreference, needsFormat } = options
-  const needsAuthorization = isProtected(collection)
   const dependentActions = getDependentActions(collection)
   const isNested = collection.parent !== undefined
   const preference = variesByPreference ? ['Prefer'] : []
@@ -78,11 +72,12 @@ export function createHandler (collection: Collection, options: HandlerOptions):
   return async function (incoming, reply) {
     try {
       checkOutsideCall(collection)
-      const format = negotiateFormat(collection, incoming.headers.accept)
+      const state = getState(incoming)
+      const format = state.format ?? negotiateFormat(collection, incoming.headers.accept)
       if (format === undefined && needsFormat) return prepareProblem(collection, notAcceptable(collection), reply)
       const place = isNested ? findPlace(collection, incoming.params) : undefined
       if (place instanceof Problem) return prepareProblem(collection, place, reply)
-      const authorization = needsAuthorization ? getAuthorization(incoming) : undefined
+      const { authorization, mediaType } = state
       const scope = authorization?.scope?.filter
       const context = new RequestContext(reply.raw, place === undefined ? scope : joinFilters(place.scope, scope))
       const view = getView(collection, authorization?.hidden)
@@ -96,6 +91,7 @@ export function createHandler (collection: Collection, options: HandlerOptions):
         view,
         presentation,
         format: format ?? collection.formats[0]!,
+        mediaType,
         options
       }, reply)
       const invalid = checkEncoding(request.search) ?? (takesQuery ? undefined : checkQuery(request))
@@ -200,11 +196,12 @@ interface RequestParts {
   readonly view: View
   readonly presentation: Presentation
   readonly format: Format
+  readonly mediaType: string | undefined
   readonly options: HandlerOptions
 }
 
 function toRequest (parts: RequestParts, reply: FastifyReply): Request {
-  const { place, authorization, context, view, presentation, format } = parts
+  const { place, authorization, context, view, presentation, format, mediaType } = parts
   const { customAction, requiresMatch } = parts.options
   const incoming = reply.request
   const { url, headers } = incoming
@@ -221,6 +218,7 @@ function toRequest (parts: RequestParts, reply: FastifyReply): Request {
     segment: rest ?? id ?? '',
     query: incoming.query as Request['query'],
     headers,
+    mediaType,
     content: incoming.body as Buffer | undefined,
     format,
     view,

@@ -16,6 +16,7 @@ import {
   isHidden,
   isProtected
 } from './access/authorize.ts'
+import { getState } from './access/request-state.ts'
 import type { ActionName, AnyActionName } from './action.ts'
 import { createEarlyCheck } from './actions/early-checks.ts'
 import { createAction } from './actions/http-operation.ts'
@@ -256,7 +257,11 @@ function getOriginChecks (collection: Collection, { methods: [method], custom }:
 
 /** A filter reads: a caller of a bulk action needs the right to list as well. */
 function getAccessChecks (collection: Collection, { name, bulk }: ActionRoute): RequestCheck[] {
-  return isProtected(collection) ? [authorize(collection, name, bulk && 'list')] : []
+  if (!isProtected(collection)) return []
+  const authorizeCaller = authorize(collection, name, bulk && 'list')
+  return [async (request: FastifyRequest) => {
+    getState(request).authorization = await authorizeCaller(request)
+  }]
 }
 
 /** Refuses a request by its headers before its content is read. */

@@ -8,6 +8,7 @@ import { Problem, problem } from '../http/problems.ts'
 import type { Request } from '../request/request.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import type { Caller } from './caller.ts'
+import { getState } from './request-state.ts'
 import { dependsOnCaller } from './rules.ts'
 import type { AccessContext, AccessRules, Authenticate } from './rules.ts'
 import { readScope } from './scope.ts'
@@ -26,30 +27,24 @@ export interface Protected {
 }
 
 /** The caller, or why its credentials were refused. */
-interface Identified {
+export interface Identified {
   readonly caller: Caller | undefined
   readonly refusal: unknown
 }
 
 const anonymous: Identified = Object.freeze({ caller: undefined, refusal: undefined })
 
-// By function and by request: collections that share `authenticate` share its result.
-const identified = new WeakMap<Authenticate, WeakMap<Incoming, Promise<Identified>>>()
-
 function identify ({ authenticate }: AccessRules, incoming: Incoming): Promise<Identified> | Identified {
   if (authenticate === undefined) return anonymous
-  let byRequest = identified.get(authenticate)
-  if (byRequest === undefined) identified.set(authenticate, byRequest = new WeakMap())
-  let result = byRequest.get(incoming)
-  if (result === undefined) byRequest.set(incoming, result = callAuthenticate(authenticate, incoming))
+  const callers = getState(incoming).callers ??= new Map()
+  let result = callers.get(authenticate)
+  if (result === undefined) callers.set(authenticate, result = callAuthenticate(authenticate, incoming))
   return result
 }
 
-/** A part of a batch has a request of its own, derived from that of the batch, and the same caller. */
-export function shareCaller (access: AccessRules | undefined, from: Incoming, to: Incoming): void {
-  if (access?.authenticate === undefined) return
-  const result = Promise.resolve(identify(access, from))
-  identified.get(access.authenticate)!.set(to, result)
+/** A part of a batch has a request of its own, and the caller of the batch. */
+export function shareCallers (from: Incoming, to: Incoming): void {
+  getState(to).callers = getState(from).callers ??= new Map()
 }
 
 async function callAuthenticate (authenticate: Authenticate, incoming: Incoming): Promise<Identified> {
@@ -263,8 +258,6 @@ export interface Authorization {
   readonly parentScope: Scope | undefined
 }
 
-const authorizations = new WeakMap<Incoming, Authorization>()
-
 /** Whether requests have to be authorized at all. */
 export function isProtected ({ access, parent }: Pick<Collection, 'access' | 'parent'>): boolean {
   return access !== undefined || parent?.collection.access !== undefined
@@ -295,19 +288,15 @@ export function getVaryHeaders (
   return [access, parent?.collection.access].flatMap((rules) => rules?.vary ?? [])
 }
 
-export function getAuthorization (incoming: Incoming): Authorization | undefined {
-  return authorizations.get(incoming)
-}
-
 /**
- * Sends 401, 403 and 404 before content is read. A caller that may not see the parent sees nothing nested in it.
- * `other` is an action that the caller must be allowed to call as well.
+ * Authorizes the caller of a request. Throws 401, 403 or 404; a caller that may not see the parent sees nothing nested
+ * in it. `other` is an action that the caller must be allowed to call as well.
  */
 export function authorize (
   collection: Collection,
   action: AnyActionName,
   other?: AnyActionName
-): (incoming: Incoming) => Promise<void> {
+): (incoming: Incoming) => Promise<Authorization> {
   const { parent } = collection
   const reads = action === 'list' || action === 'read'
   return async function (incoming) {
@@ -317,7 +306,7 @@ export function authorize (
     const scope = await readScope(collection, { caller, action, request: incoming })
     const canRead = reads || await isAllowed(collection, 'read', incoming)
     const hidden = await findHidden(collection, { caller, request: incoming })
-    authorizations.set(incoming, { caller, canRead, scope, hidden, parentScope })
+    return { caller, canRead, scope, hidden, parentScope }
   }
 }
 

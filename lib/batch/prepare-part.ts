@@ -2,11 +2,10 @@ import type { FastifyRequest } from 'fastify'
 import {
   authorize,
   findAllowed,
-  getAuthorization,
   getDependentActions,
   isAllowed,
   isProtected,
-  shareCaller
+  shareCallers
 } from '../access/authorize.ts'
 import type { Authorization } from '../access/authorize.ts'
 import { getView } from '../engine/view.ts'
@@ -34,13 +33,11 @@ export interface PreparedPart extends Part {
 /** Authorizes the caller for a part, by the rules of its action. Throws if it may not call it. */
 export async function preparePart (original: FastifyRequest, part: Part, target: Target): Promise<PreparedPart> {
   const { collection, action } = target
-  const { access, parent, put, formats } = collection
+  const { access, put, formats } = collection
   const own = new PartRequest(original, part, target)
   const { request } = own
-  shareCaller(access, original, request)
-  shareCaller(parent?.collection.access, original, request)
-  if (isProtected(collection)) await authorize(collection, action.name)(request)
-  const authorization = getAuthorization(request)
+  shareCallers(original, request)
+  const authorization = isProtected(collection) ? await authorize(collection, action.name)(request) : undefined
   const dependentActions = getDependentActions(collection)
   const view = getView(collection, authorization?.hidden)
   const allowed = dependentActions && await findAllowed(access!, dependentActions, request)

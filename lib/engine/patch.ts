@@ -1,6 +1,5 @@
 import { parseContent } from '../request/content.ts'
 import { parseIJson } from '../formats/i-json.ts'
-import { parseMediaType } from '../http/content-type.ts'
 import { applyJsonPatch, PatchRefusal } from '../http/json-patch.ts'
 import { applyMergePatch } from '../http/merge-patch.ts'
 import { Problem, problem } from '../http/problems.ts'
@@ -57,8 +56,8 @@ const patches: Readonly<Record<string, Patch>> = {
 
 export const patchTypes: readonly string[] = Object.keys(patches)
 
-/** The parts of a request, or of a call from code, that a patch depends on. */
-export type PatchRequest = Pick<Request, 'view' | 'headers' | 'content'>
+/** The parts of a request that a patch depends on. */
+export type PatchRequest = Pick<Request, 'view' | 'mediaType' | 'content'>
 
 /** The formats of a patch that is applied to several items: the pointers of a JSON Patch depend on the item. */
 export const bulkPatchTypes: readonly string[] = patchTypes.filter((type) => patches[type] === applyMerge)
@@ -73,7 +72,7 @@ export function applyPatch (request: PatchRequest, item: object): ParsedContent 
   const { type } = request.view
   const content = parsePatch(request)
   if (content instanceof Problem) return content
-  const patch = patches[parseMediaType(request.headers['content-type']) ?? ''] ?? applyMerge
+  const patch = patches[request.mediaType ?? ''] ?? applyMerge
   return restoreHidden(type, item, patch(type, item, content.value))
 }
 

@@ -1,7 +1,6 @@
 import type { Collection } from '../collection.ts'
 import { Malformed } from '../formats/format.ts'
 import type { Format } from '../formats/format.ts'
-import { parseMediaType } from '../http/content-type.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { ParsedContent, Request } from './request.ts'
 import type { JsonSchema } from '../storage/contract.ts'
@@ -13,7 +12,7 @@ export function getRepresentationTypes (collection: Collection): readonly string
 
 /** Parses the representation that the client sent, in the format of Content-Type: RFC 9110, section 8.3. */
 export function readContent (collection: Collection, request: Request): ParsedContent | Problem {
-  const parse = findParser(collection, parseMediaType(request.headers['content-type']))
+  const parse = findParser(collection, request.mediaType)
   const content = parseContent(request, parse, collection.schema)
   return content instanceof Problem ? content : request.view.type.checkHidden(content.value) ?? content
 }
@@ -21,7 +20,7 @@ export function readContent (collection: Collection, request: Request): ParsedCo
 /** Parses the input of a custom action. A request without content is one with an empty object. */
 export function readInput (collection: Collection, request: Request, schema: JsonSchema): ParsedContent | Problem {
   if (request.content === undefined || request.content.length === 0) return { value: {} }
-  return parseContent(request, findParser(collection, parseMediaType(request.headers['content-type'])), schema)
+  return parseContent(request, findParser(collection, request.mediaType), schema)
 }
 
 type Parse = NonNullable<Format['parse']>

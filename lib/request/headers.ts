@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
+import { getState } from '../access/request-state.ts'
 import type { Collection } from '../collection.ts'
 import type { Format } from '../formats/format.ts'
 import { negotiate } from '../http/accept.ts'
@@ -101,8 +102,11 @@ export function checkHeaders (
 ): onRequestHookHandler {
   return function (request, _reply, done) {
     const { headers } = request
-    const refusal = checkAccept(collection, headers) ??
-      checkContentType(headers, accepted) ??
+    const state = getState(request)
+    state.format = negotiateFormat(collection, headers.accept)
+    state.mediaType = parseMediaType(headers['content-type'])
+    const refusal = (state.format === undefined ? notAcceptable(collection) : undefined) ??
+      checkContentType(headers, state.mediaType, accepted) ??
       checkContentEncoding(headers) ??
       checkContentRange(headers) ??
       (headers.expect === undefined ? undefined : checkEarly(request))
@@ -111,14 +115,14 @@ export function checkHeaders (
   }
 }
 
-function checkAccept (collection: Negotiable, { accept }: IncomingHttpHeaders): Problem | undefined {
-  return negotiateFormat(collection, accept) === undefined ? notAcceptable(collection) : undefined
-}
-
 /** RFC 9110, section 15.5.16, and RFC 5789, section 2.2: 415 lists the supported types. */
-function checkContentType (headers: IncomingHttpHeaders, { types, field }: AcceptedContent): Problem | undefined {
+function checkContentType (
+  headers: IncomingHttpHeaders,
+  mediaType: string | undefined,
+  { types, field }: AcceptedContent
+): Problem | undefined {
+  if (types.includes(mediaType ?? '')) return undefined
   const type = headers['content-type']
-  if (types.includes(parseMediaType(type) ?? '')) return undefined
   const { 'content-length': length, 'transfer-encoding': transferEncoding } = headers
   const supported = types.join(', ')
   // RFC 10008, section 2: a QUERY without a media type is an error.

@@ -27,6 +27,8 @@ export interface Request {
   readonly fixed: Readonly<Record<string, Id>> | undefined
   readonly query: Readonly<Record<string, unknown>>
   readonly headers: IncomingHttpHeaders
+  /** That of the content, in lower case and without parameters. */
+  readonly mediaType: string | undefined
   readonly content: Buffer | undefined
   /** The format of the response. */
   readonly format: Format

@@ -1,0 +1,25 @@
+import type { FastifyRequest } from 'fastify'
+import type { Format } from '../formats/format.ts'
+import type { Authorization, Identified } from './authorize.ts'
+import type { Authenticate } from './rules.ts'
+
+/** What hooks of the library have found out about a request, before its content is read. */
+export interface RequestState {
+  /** By function: collections that share `authenticate` share its result. */
+  callers?: Map<Authenticate, Promise<Identified>>
+  /** What the caller may do and see. */
+  authorization?: Authorization
+  /** The format that Accept selects. Not known yet if the request has no content. */
+  format?: Format | undefined
+  /** The media type of the content. */
+  mediaType?: string | undefined
+}
+
+const key = Symbol('fastify-collections')
+
+/** Returns the state of a request, which is a member of it. */
+export function getState (request: FastifyRequest & { [key]?: RequestState }): RequestState {
+  // The request of a part of a batch inherits from that of the batch, but has a state of its own.
+  if (!Object.hasOwn(request, key)) request[key] = {}
+  return request[key]!
+}
