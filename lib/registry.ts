@@ -38,29 +38,6 @@ declare module 'fastify' {
   }
 }
 
-// By server, which all contexts of an app share: without decorators, the order of registration does not matter.
-const collectionsByServer = new WeakMap<object, ServedCollection[]>()
-
-/** Returns the collections that were registered so far. */
-export function getRegistered (app: FastifyInstance): ServedCollection[] {
-  let collections = collectionsByServer.get(app.server)
-  if (collections === undefined) collectionsByServer.set(app.server, collections = [])
-  return collections
-}
-
-const services = new WeakMap<object, ServiceInfo>()
-
-/** Collections read it when a request comes, so the service plugin can be registered before or after them. */
-export function getServiceInfo (app: FastifyInstance): ServiceInfo {
-  let info = services.get(app.server)
-  if (info === undefined) services.set(app.server, info = {})
-  return info
-}
-
-export function setServiceInfo (app: FastifyInstance, { problems, description, documentation }: ServiceInfo): void {
-  Object.assign(getServiceInfo(app), { problems, description, documentation })
-}
-
 /** What an app serves at the path of a collection, and within its items. */
 interface Place {
   /** Whether items can be read there. */
@@ -69,15 +46,44 @@ interface Place {
   readonly children: Set<string>
 }
 
-const places = new WeakMap<object, Map<string, Place>>()
+/** What the collections of an app share. */
+interface AppState {
+  /** Those that were registered so far. */
+  readonly collections: ServedCollection[]
+  /** Collections read it when a request comes, so the service plugin can be registered before or after them. */
+  readonly service: ServiceInfo
+  /** By path and constraints. */
+  readonly places: Map<string, Place>
+}
+
+// By server, which all contexts of an app share: without decorators, the order of registration does not matter.
+const states = new WeakMap<object, AppState>()
+
+function getAppState (app: FastifyInstance): AppState {
+  let state = states.get(app.server)
+  if (state === undefined) states.set(app.server, state = { collections: [], service: {}, places: new Map() })
+  return state
+}
+
+/** Returns the collections that were registered so far. */
+export function getRegistered (app: FastifyInstance): ServedCollection[] {
+  return getAppState(app).collections
+}
+
+export function getServiceInfo (app: FastifyInstance): ServiceInfo {
+  return getAppState(app).service
+}
+
+export function setServiceInfo (app: FastifyInstance, { problems, description, documentation }: ServiceInfo): void {
+  Object.assign(getServiceInfo(app), { problems, description, documentation })
+}
 
 /** Collections at the same path with the same constraints are reached by the same requests. */
 function getPlace (app: FastifyInstance, path: string, { routes: { all } }: Collection): Place {
-  let known = places.get(app.server)
-  if (known === undefined) places.set(app.server, known = new Map())
+  const { places } = getAppState(app)
   const key = JSON.stringify([app.prefix + path, all?.constraints ?? {}])
-  let place = known.get(key)
-  if (place === undefined) known.set(key, place = { isRead: false, children: new Set() })
+  let place = places.get(key)
+  if (place === undefined) places.set(key, place = { isRead: false, children: new Set() })
   return place
 }
 
