@@ -1,21 +1,17 @@
-import { checkCache, dependsOnCaller, readAccess, toRuleTable } from './access/rules.ts'
+import { checkCache, dependsOnCaller, readAccess } from './access/rules.ts'
 import type { AccessOptions } from './access/rules.ts'
-import { checkListing, checkOptions, checkStorage, checkSupport, defaultLimit } from './checks.ts'
+import { checkListing, checkOptions, checkStorage, checkSupport } from './checks.ts'
 import { noApp } from './collection.ts'
 import type { Collection, Definition } from './collection.ts'
-import { BadOption } from './errors.ts'
 import type { AnyFeature, Feature } from './features/feature.ts'
 import { Attachments } from './features/host.ts'
-import { json } from './formats/json.ts'
 import { toCachePolicy } from './http/cache-control.ts'
 import { buildCacheGroupInvalidation, buildCacheGroups } from './http/cache-groups.ts'
-import { defaultChallenge } from './http/www-authenticate.ts'
 import { WriteQueue } from './engine/write-queue.ts'
 import { deriveLists } from './listing/lists.ts'
 import { toTotalOrder } from './listing/selection.ts'
-import { actionNames } from './options.ts'
-import type { EtagOptions, ListOptions, Options, PutOptions, RouteOptions } from './options.ts'
-import { mergeRouteOptions } from './route-options.ts'
+import { addDefaults, checkShared, mergeOptions, toCacheGroup } from './option-table.ts'
+import type { ListOptions, Options } from './options.ts'
 import { checkOrder, checkProperties, checkRequiredReadOnly, checkSchema } from './schema/checks.ts'
 import { findDateTimes, normalizeDates } from './schema/date-times.ts'
 import { readIdentity } from './schema/ids.ts'
@@ -26,25 +22,11 @@ import type { ItemOf, ObjectSchema } from './schema/static.ts'
 import { readTimestamps } from './schema/timestamps.ts'
 import type { Adapter } from './storage/contract.ts'
 
-/** The names of properties, whatever the type of the item. */
-function getListOptions ({ list = {} }: { list?: object }): ListOptions<Record<string, unknown>> {
-  return list
-}
-
-/** Adds defaults to a group of options. An option that is undefined counts as missing. */
-function addDefaults<Group extends object> (defaults: Required<Group>, options: Group | undefined): Required<Group> {
-  return mergeGroup(defaults, options) as Required<Group>
-}
-
-function mergeGroup (defaults: object | undefined, options: object | undefined): Record<string, unknown> {
-  const given = Object.entries(options ?? {}).filter(([, value]) => value !== undefined)
-  return { ...defaults, ...Object.fromEntries(given) }
-}
-
 /** Checks the options, opens the storage and derives what does not depend on features. */
 function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
   checkOptions(options)
   const { name } = options
+  const { access: { challenge, trustedOrigins }, list, formats, ...complete } = addDefaults(options)
   const { schema: described, refinement } = convertSchema(name, options.schema)
   const given = checkSchema(name, described)
   const id = readIdentity(name, given, options.id)
@@ -54,9 +36,8 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     [id.property]: id.generate === 'client' ? 'immutable' : 'readOnly',
     ...Object.fromEntries(stamped.map((property) => [property, 'readOnly' as const]))
   })
-  const unique = (options.unique ?? []).map((properties) => [properties].flat())
-  const list = getListOptions(options)
-  const order = toTotalOrder(list.order ?? [], id.property)
+  const unique = complete.unique.map((properties) => [properties].flat())
+  const order = toTotalOrder(list.order, id.property)
   const access = readAccess(name, options.access as AccessOptions, id.property)
   const visible = [...access?.visible.keys() ?? []]
   checkProperties(name, schema, {
@@ -82,8 +63,7 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     search: list.search !== undefined,
     transactions: options.hooks?.beforeWrite !== undefined || options.hooks?.afterWrite !== undefined
   })
-  const formats = options.formats ?? [json]
-  const cache = toCacheGroup(options.cache)
+  const cache = options.cache === undefined ? undefined : toCacheGroup(options.cache)
   for (const action of ['list', 'read'] as const) {
     if (dependsOnCaller(access, action)) checkCache(name, action, cache?.[action])
   }
@@ -97,15 +77,15 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     definedAt: Math.ceil(Date.now() / 1000) * 1000,
     versionOf: undefined as string | undefined,
     timestamps,
-    actions: new Set(options.actions ?? actionNames),
-    routes: options.routes ?? {},
+    actions: new Set(complete.actions),
+    routes: complete.routes,
     access,
-    challenge: options.access?.challenge ?? defaultChallenge,
-    trustedOrigins: options.access?.trustedOrigins ?? [],
-    limit: addDefaults(defaultLimit, list.limit),
+    challenge,
+    trustedOrigins,
+    list,
     order,
-    put: addDefaults<PutOptions>({ create: false }, options.put),
-    etag: addDefaults<EtagOptions>({ required: false, acceptWeak: false, onPut: 'exact' }, options.etag),
+    put: complete.put,
+    etag: complete.etag,
     cache: { list: toCachePolicy(cache?.list), read: toCachePolicy(cache?.read) },
     groups: cache && { read: buildCacheGroups(name), write: buildCacheGroupInvalidation(name) },
     formats,
@@ -116,11 +96,6 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     hooks: options.hooks ?? {},
     ...options.links !== undefined && { links: options.links }
   }
-}
-
-/** A single policy is for lists and items. */
-function toCacheGroup (cache: Options<ObjectSchema>['cache']): Exclude<Options<ObjectSchema>['cache'], string> {
-  return typeof cache === 'string' ? { list: cache, read: cache } : cache
 }
 
 type Base<Schema extends ObjectSchema> = ReturnType<typeof readOptions<Schema>>
@@ -161,8 +136,7 @@ function createComposer<Schema extends ObjectSchema> (
   base: Base<Schema>
 ): (features: readonly AnyFeature[]) => Collection<ItemOf<Schema>> {
   const { name } = base
-  const { timestamps, dateTimes, refinement, limit, order, ...collectionParts } = base
-  const list = getListOptions(options)
+  const { timestamps, dateTimes, refinement, list, order, ...collectionParts } = base
   const typesByMarks = new Map<string, ItemType>()
 
   return function compose (features) {
@@ -175,7 +149,6 @@ function createComposer<Schema extends ObjectSchema> (
     const lists = deriveLists(type, {
       ...list,
       order,
-      limit,
       featureParameters: attached.queryParameters,
       querySyntaxes: attached.querySyntaxes,
       needsWholeItems: options.links !== undefined,
@@ -234,16 +207,6 @@ export interface Defaults
 type RemainingOptions<Schema extends ObjectSchema, Given> =
   Omit<Options<Schema>, keyof Given & 'storage'> & Partial<Pick<Options<Schema>, 'storage'>>
 
-const defaultNames = ['storage', 'actions', 'routes', 'access', 'list', 'put', 'etag', 'cache', 'formats']
-
-/** For callers without TypeScript: hooks of the defaults would be lost in a definition that has hooks itself. */
-function checkDefaults (name: string, defaults: object): void {
-  const unknown = Object.keys(defaults).find((option) => !defaultNames.includes(option))
-  if (unknown === undefined) return
-  throw new BadOption(name, `the defaults of defineWith() cannot have "${unknown}". Add it to each definition. ` +
-    `Available defaults: ${defaultNames.join(', ')}.`)
-}
-
 /**
  * Returns a `define` with options and features that all collections of an app share. A definition can add to them or
  * replace them, option by option: `access: { allow: { list: 'public' } }` keeps `authenticate` and the other rules of
@@ -260,44 +223,9 @@ export function defineWith<const Given extends Defaults> (
   return <const Schema extends ObjectSchema>(options: RemainingOptions<Schema, Given>): Definition<ItemOf<Schema>> => {
     // The defaults have the options that are missing here; TypeScript cannot infer that.
     const own = options as unknown as Options<Schema>
-    checkDefaults(own.name, defaults)
+    checkShared(own.name, defaults)
     return define(mergeOptions(defaults, own)).with(...features)
   }
-}
-
-/** Merges the options of a definition into those that it shares with others, option by option. */
-export function mergeOptions<Schema extends ObjectSchema> (
-  defaults: Defaults,
-  options: Options<Schema>
-): Options<Schema> {
-  const merged = mergeGroup(defaults, options)
-  for (const name of ['access', 'list', 'put', 'etag'] as const) {
-    if (options[name] !== undefined) merged[name] = mergeGroup(defaults[name], options[name])
-  }
-  const { access, cache, list, routes } = options
-  if (routes !== undefined) merged.routes = mergeRoutes(defaults.routes, routes)
-  if (typeof cache === 'object') merged.cache = mergeGroup(toCacheGroup(defaults.cache), cache)
-  if (list?.limit !== undefined) {
-    merged.list = { ...merged.list as object, limit: mergeGroup(defaults.list?.limit, list.limit) }
-  }
-  const general = defaults.access?.allow
-  const own = access?.allow
-  // A definition that has a rule for all actions replaces the rules of the defaults; otherwise it adds to them.
-  if (general !== undefined && typeof own === 'object' && own.all === undefined) {
-    merged.access = { ...merged.access as AccessOptions, allow: mergeGroup(toRuleTable(general), own) }
-  }
-  return merged as unknown as Options<Schema>
-}
-
-type Routes = NonNullable<Options<ObjectSchema>['routes']>
-
-/** Hooks of the defaults run first: a definition that sets another option keeps those that refuse callers. */
-function mergeRoutes (defaults: Routes = {}, own: Routes): Routes {
-  const merged: Routes = { ...defaults }
-  for (const [action, route] of Object.entries(own) as Array<[keyof Routes, RouteOptions | undefined]>) {
-    if (route !== undefined) merged[action] = mergeRouteOptions(defaults[action] ?? {}, route)
-  }
-  return merged
 }
 
 /** Defines an older version of a collection, with those of its features that do not depend on its items. */

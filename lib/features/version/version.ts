@@ -1,4 +1,5 @@
-import { defineVersion, mergeOptions } from '../../define.ts'
+import { defineVersion } from '../../define.ts'
+import { mergeOptions } from '../../option-table.ts'
 import { isDefinition, toCollection } from '../../collection.ts'
 import type { Collection, Definition } from '../../collection.ts'
 import { BadOption } from '../../errors.ts'

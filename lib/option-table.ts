@@ -1,0 +1,311 @@
+import { types } from 'node:util'
+import { checkRouteFunctions } from './access/check-hooks.ts'
+import { toRuleTable } from './access/rules.ts'
+import type { AccessOptions } from './access/rules.ts'
+import { BadOption } from './errors.ts'
+import type { Format } from './formats/format.ts'
+import { json } from './formats/json.ts'
+import { isOrigin } from './http/cross-origin.ts'
+import { isObject } from './http/json-value.ts'
+import { defaultChallenge } from './http/www-authenticate.ts'
+import { actionNames, ownedRouteOptions } from './options.ts'
+import type {
+  ActionName,
+  EtagOptions,
+  LimitOptions,
+  ListOptions,
+  Options,
+  PutOptions,
+  RouteOptions
+} from './options.ts'
+import { mergeRouteOptions } from './route-options.ts'
+import type { ObjectSchema } from './schema/static.ts'
+
+// The options of define(), each in one row: what it must be, what it is if it is left out, and how a definition adds to
+// the options that it shares with others. options.ts has their types. Options that depend on each other, or on the
+// schema, are checked in checks.ts.
+
+interface Option {
+  /** In words, for the message. */
+  readonly kind: string
+  readonly matches: (value: unknown) => boolean
+  /** The options in a group. */
+  readonly group?: OptionTable
+  /** What it is if it is left out. */
+  readonly default?: unknown
+  /** Finds other mistakes. */
+  readonly check?: (name: string, value: never) => void
+  /** Whether `defineWith()` accepts it. */
+  readonly isShared?: true
+  /** Adds the value of a definition to the shared one. Without it, groups are merged, and other values replaced. */
+  readonly merge?: (shared: never, own: never) => unknown
+}
+
+type OptionTable = Readonly<Record<string, Option>>
+
+const anything: Option = { kind: 'anything', matches: () => true }
+const array: Option = { kind: 'an array', matches: Array.isArray }
+const callback: Option = { kind: 'a function', matches: (value) => typeof value === 'function' }
+const boolean: Option = { kind: 'true or false', matches: (value) => typeof value === 'boolean' }
+const string: Option = { kind: 'a string', matches: (value) => typeof value === 'string' }
+const object: Option = { kind: 'an object', matches: isObject }
+const rules: Option = {
+  kind: '"public", "authenticated", a function, or an object with one for each action',
+  matches: (value) => typeof value === 'function' || typeof value === 'string' || isObject(value)
+}
+const origins: Option = {
+  kind: 'an array of origins, such as ["https://shop.example"], or "*"',
+  matches: (value) => value === '*' || (Array.isArray(value) && value.every(isOrigin))
+}
+const functions: Option = {
+  kind: 'an object with a function for each property',
+  matches: (value) => isObject(value) && Object.values(value).every((inner) => {
+    return inner === undefined || typeof inner === 'function'
+  })
+}
+
+function oneOf (...values: readonly string[]): Option {
+  return {
+    kind: values.map((value) => `"${value}"`).join(' or '),
+    matches: (value) => values.includes(value as string)
+  }
+}
+
+function group (options: OptionTable): Option {
+  return { kind: `an object with ${Object.keys(options).join(', ')}`, matches: isObject, group: options }
+}
+
+/** A group, or a single value that stands for all of it. */
+function valueOrGroup (value: Option, whole: Option): Option {
+  return {
+    ...whole,
+    kind: `${value.kind} or ${whole.kind}`,
+    matches: (given) => value.matches(given) || whole.matches(given)
+  }
+}
+
+const onlyFalse: Option = { kind: 'false', matches: (value) => value === false }
+
+const optionTable = {
+  name: anything,
+  schema: anything,
+  storage: { ...anything, isShared: true },
+  id: group({ property: anything, generate: anything }),
+  unique: { ...array, default: [] },
+  timestamps: valueOrGroup(onlyFalse, group({ created: anything, updated: anything })),
+  actions: { ...array, default: actionNames, isShared: true, check: checkActions },
+  routes: { ...object, default: {}, isShared: true, check: checkRoutes, merge: mergeRoutes },
+  access: {
+    ...group({
+      authenticate: callback,
+      challenge: { ...anything, default: defaultChallenge },
+      vary: array,
+      trustedOrigins: { ...origins, default: [] },
+      allow: { ...rules, merge: mergeRules },
+      scope: callback,
+      visible: functions
+    }),
+    isShared: true
+  },
+  list: {
+    ...group({
+      limit: {
+        ...group({ default: { ...anything, default: 20 }, maximum: { ...anything, default: 100 } }),
+        check: checkLimit
+      },
+      order: { ...array, default: [] },
+      filter: array,
+      sort: array,
+      search: array
+    }),
+    isShared: true
+  },
+  put: { ...group({ create: { ...boolean, default: false } }), isShared: true },
+  etag: {
+    ...group({
+      required: { ...boolean, default: false },
+      acceptWeak: { ...boolean, default: false },
+      onPut: { ...oneOf('exact', 'always'), default: 'exact' }
+    }),
+    isShared: true
+  },
+  cache: { ...valueOrGroup(string, group({ list: string, read: string })), isShared: true, merge: mergeCache },
+  formats: { ...array, default: [json], isShared: true, check: checkFormats },
+  links: { ...callback, check: checkLinks },
+  hooks: group({ beforeValidation: callback, beforeWrite: callback, afterWrite: callback, afterCommit: callback })
+} satisfies Record<keyof Options<ObjectSchema>, Option>
+
+type AnyOptions = Options<ObjectSchema>
+
+/** The options that have defaults. */
+export type CompleteOptions = Required<Pick<AnyOptions, 'actions' | 'routes' | 'formats'>> & {
+  readonly unique: ReadonlyArray<string | readonly string[]>
+  readonly access: Required<Pick<AccessOptions, 'challenge' | 'trustedOrigins'>>
+  /** The names of properties, whatever the type of the item. */
+  readonly list: ListOptions<Record<string, unknown>> & {
+    readonly limit: Required<LimitOptions>
+    readonly order: readonly string[]
+  }
+  readonly put: Required<PutOptions>
+  readonly etag: Required<EtagOptions>
+}
+
+/** Fills in the defaults. An option that is undefined counts as missing. */
+export function addDefaults (options: object): CompleteOptions {
+  // The table has a default for each of these.
+  return fillTable(optionTable, options) as unknown as CompleteOptions
+}
+
+function fillTable (table: OptionTable, options: object): Record<string, unknown> {
+  const filled: Record<string, unknown> = {}
+  for (const [name, { group, default: missing }] of Object.entries(table)) {
+    const given: unknown = Reflect.get(options, name) ?? missing
+    const isGroup = group !== undefined && (given === undefined || isObject(given))
+    filled[name] = isGroup ? fillTable(group, given ?? {}) : given
+  }
+  return filled
+}
+
+/** Merges the options of a definition into those that it shares with others. */
+export function mergeOptions<Own extends object> (shared: object, own: Own): Own {
+  return mergeTable(optionTable, shared, own) as Own
+}
+
+function mergeTable (table: OptionTable, shared: object, own: object): object {
+  const merged: Record<string, unknown> = { ...shared }
+  for (const [name, value] of Object.entries(own)) {
+    if (value === undefined) continue
+    const before: unknown = Reflect.get(shared, name)
+    const option = Object.hasOwn(table, name) ? table[name] : undefined
+    merged[name] = before === undefined || option === undefined ? value : mergeValue(option, before, value)
+  }
+  return merged
+}
+
+function mergeValue ({ group, merge }: Option, shared: unknown, own: unknown): unknown {
+  if (merge !== undefined) return merge(shared as never, own as never)
+  return group !== undefined && isObject(shared) && isObject(own) ? mergeTable(group, shared, own) : own
+}
+
+/** For callers without TypeScript: hooks of the defaults would be lost in a definition that has hooks itself. */
+export function checkShared (name: string, shared: object): void {
+  const names = Object.entries<Option>(optionTable).filter(([, { isShared }]) => isShared).map(([option]) => option)
+  const unknown = Object.keys(shared).find((option) => !names.includes(option))
+  if (unknown === undefined) return
+  throw new BadOption(name, `the defaults of defineWith() cannot have "${unknown}". Add it to each definition. ` +
+    `Available defaults: ${names.join(', ')}.`)
+}
+
+/** All options, with those in groups: `id`, `id.property` and so on. docs/definition.md is tested against it. */
+export const optionNames: readonly string[] = listNames(optionTable)
+
+function listNames (table: OptionTable, prefix = ''): string[] {
+  return Object.entries(table).flatMap(([name, { group = {} }]) => {
+    return [prefix + name, ...listNames(group, `${prefix}${name}.`)]
+  })
+}
+
+/** Refuses options that do not exist, or have another type. */
+export function checkTable (name: string, options: object, table: OptionTable = optionTable, prefix = ''): void {
+  for (const [option, value] of Object.entries(options)) {
+    const path = prefix + option
+    const known = Object.hasOwn(table, option) ? table[option] : undefined
+    if (known === undefined) {
+      const names = Object.keys(table).map((other) => prefix + other)
+      throw new BadOption(name, `there is no option "${path}". Available options: ${names.join(', ')}.`)
+    }
+    if (value === undefined) continue
+    if (!known.matches(value)) {
+      throw new BadOption(name, `${path} is ${JSON.stringify(value)}. It must be ${known.kind}.`)
+    }
+    if (known.group !== undefined && isObject(value)) checkTable(name, value, known.group, `${path}.`)
+    known.check?.(name, value as never)
+  }
+}
+
+function checkActions (name: string, actions: readonly ActionName[]): void {
+  const unknown = actions.find((action) => !actionNames.includes(action))
+  if (unknown === undefined) return
+  throw new BadOption(name, `there is no action "${String(unknown)}". Available actions: ${actionNames.join(', ')}.`)
+}
+
+type Routes = NonNullable<AnyOptions['routes']>
+
+function checkRoutes (name: string, routes: Routes): void {
+  for (const [action, route] of Object.entries(routes)) {
+    if (action !== 'all' && !actionNames.includes(action as ActionName)) {
+      throw new BadOption(name, `routes names "${action}". Use "all" or an action: ${actionNames.join(', ')}.`)
+    }
+    const owned = ownedRouteOptions.find((option) => Object.hasOwn(route, option))
+    if (owned !== undefined) {
+      throw new BadOption(name, `routes.${action}.${owned} is set by the library itself. Remove it.`)
+    }
+    checkRouteFunctions(name, `routes.${action}`, route)
+  }
+}
+
+/** Shared hooks run first: a definition that sets another option keeps those that refuse callers. */
+function mergeRoutes (shared: Routes, own: Routes): Routes {
+  const merged: Routes = { ...shared }
+  for (const [action, route] of Object.entries(own) as Array<[keyof Routes, RouteOptions | undefined]>) {
+    if (route !== undefined) merged[action] = mergeRouteOptions(shared[action] ?? {}, route)
+  }
+  return merged
+}
+
+type Allow = NonNullable<AccessOptions['allow']>
+
+/** A definition that has a rule for all actions replaces the shared rules; otherwise it adds to them. */
+function mergeRules (shared: Allow, own: Allow): Allow {
+  if (typeof own !== 'object' || own.all !== undefined) return own
+  const given = Object.entries(own).filter(([, rule]) => rule !== undefined)
+  return { ...toRuleTable(shared), ...Object.fromEntries(given) }
+}
+
+function checkLimit (name: string, limit: LimitOptions): void {
+  const { default: length, maximum } = addDefaults({ list: { limit } }).list.limit
+  if (Number.isInteger(length) && Number.isInteger(maximum) && length >= 1 && length <= maximum) return
+  throw new BadOption(name, `list.limit is { default: ${length}, maximum: ${maximum} }. ` +
+    'Both must be integers, with 1 <= default <= maximum.')
+}
+
+type Cache = NonNullable<AnyOptions['cache']>
+
+/** A single policy is for lists and items. */
+export function toCacheGroup (cache: Cache): Exclude<Cache, string> {
+  return typeof cache === 'string' ? { list: cache, read: cache } : cache
+}
+
+function mergeCache (shared: Cache, own: Cache): Cache {
+  if (typeof own === 'string') return own
+  const given = Object.entries(own).filter(([, policy]) => policy !== undefined)
+  return { ...toCacheGroup(shared), ...Object.fromEntries(given) }
+}
+
+function checkFormats (name: string, formats: readonly Format[]): void {
+  for (const format of formats as readonly unknown[]) {
+    if (isFormat(format)) continue
+    throw new BadOption(name, `formats contains ${JSON.stringify(format) ?? typeof format}, which is not a format. ` +
+      'Import formats and list them, as in formats: [json, hal], ' +
+      'with json from fastify-collections and hal from fastify-collections/hal.')
+  }
+  const names = new Set(formats.map((format) => format.name))
+  const mediaTypes = new Set(formats.map((format) => format.mediaType))
+  if (formats.length > 0 && names.size === formats.length && mediaTypes.size === formats.length) return
+  throw new BadOption(name, 'formats needs at least one format, and no two with the same name or media type. ' +
+    'Leave it out for JSON.')
+}
+
+function isFormat (format: unknown): boolean {
+  const { name, mediaType, item, list } = Object(format) as Partial<Record<keyof Format, unknown>>
+  return typeof name === 'string' &&
+    typeof mediaType === 'string' &&
+    typeof item === 'function' &&
+    typeof list === 'function'
+}
+
+function checkLinks (name: string, links: unknown): void {
+  if (!types.isAsyncFunction(links)) return
+  throw new BadOption(name, 'links is an async function. Make it a function that returns the links, ' +
+    'from the item alone.')
+}
