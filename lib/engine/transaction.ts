@@ -21,9 +21,6 @@ export class TransactionError extends Error {
 /** What functions of the app run in. */
 const running = new AsyncLocalStorage<OpenTransaction>()
 
-/** Mostly 0, which saves the lookup. */
-let openTransactions = 0
-
 interface CurrentItem {
   readonly current: Entry<object> | undefined
   /** That of the caller of the write. */
@@ -164,7 +161,6 @@ export class OpenTransaction implements Transaction {
     storage: Storage<object>,
     { before, isRehearsal = false }: RunOptions
   ): Promise<Done> {
-    openTransactions++
     try {
       if (this.#handle?.getClient !== undefined) this.#client = await this.#handle.getClient(this.#context)
       for (const { collection, id } of before === undefined ? [] : before.#items.getLocked()) {
@@ -179,7 +175,6 @@ export class OpenTransaction implements Transaction {
       this.#isRunning = false
       // Functions that run on, and begin others, would otherwise keep all that have ended.
       this.#outer = this.#outer?.findOpen()
-      openTransactions--
     }
   }
 
@@ -326,7 +321,7 @@ export async function openTransaction<Done extends object> (
   context: Pick<Context, 'signal'>
 ): Promise<Done | Problem | Refusal> {
   // Read here: the storage may call the function in the context of another request.
-  const outer = getRunning()?.findOpen()
+  const outer = running.getStore()?.findOpen()
   let transaction: OpenTransaction | undefined
   let lost: OpenTransaction | undefined
   const run = (inner: Storage<object>, handle?: TransactionHandle): Promise<Done> => {
@@ -388,9 +383,5 @@ export function toOpenTransaction (transaction: Transaction): OpenTransaction {
 
 /** Refuses a request or a call from code that would wait for a transaction in which it runs. */
 export function checkOutsideCall (collection: Collection): void {
-  getRunning()?.checkOutsideCall(collection)
-}
-
-function getRunning (): OpenTransaction | undefined {
-  return openTransactions > 0 ? running.getStore() : undefined
+  running.getStore()?.checkOutsideCall(collection)
 }
