@@ -9,7 +9,7 @@ import type { AccessRules } from './access/rules.ts'
 import type { Identity } from './schema/ids.ts'
 import type { Lists } from './listing/lists.ts'
 import type { ItemType } from './schema/item-type.ts'
-import type { CollectionCalls } from './calls/types.ts'
+import type { CollectionCalls } from './engine/call-types.ts'
 import type {
   ActionName,
   EtagOptions,

@@ -80,7 +80,7 @@ export type {
   StoredItem,
   StoredPage,
   WriteCallOptions
-} from './calls/types.ts'
+} from './engine/call-types.ts'
 export type { Definition } from './collection.ts'
 export { describeLayers } from './engine/engine.ts'
 export type { LayerOptions } from './engine/compose.ts'

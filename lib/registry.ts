@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { CollectionCalls } from './calls/types.ts'
+import type { CollectionCalls } from './engine/call-types.ts'
 import { createCalls } from './calls/calls.ts'
 import { BadOption, NoDefinition, NotRegistered } from './errors.ts'
 import { buildCollectionRoute, isDefinition, toCollection } from './collection.ts'

@@ -32,7 +32,7 @@ import { problem } from './http/problems.ts'
 import { bulkPatchTypes, patchTypes } from './engine/patch.ts'
 import type { createSwaggerConfig } from './openapi/description.ts'
 import { describeRoute, hiddenSchema } from './openapi/summary.ts'
-import type { ActionInfo, BulkAction, CustomAction } from './features/feature.ts'
+import type { ActionInfo, BulkAction, CustomAction } from './engine/action-info.ts'
 import type { RouteOptions } from './options.ts'
 import { getRepresentationTypes } from './request/content.ts'
 import {

@@ -95,6 +95,18 @@ test('folders import only folders below them, and from the root only types and e
   )
 })
 
+test('type imports follow the folders as well', async (t) => {
+  const wrong = imports.filter(({ from, to, own, typeOnly }) => {
+    if (!own || !typeOnly || getFolder(from) === '' || getFolder(to) === '') return false
+    return folders.indexOf(getFolder(to)) < folders.indexOf(getFolder(from))
+  })
+  // A request has the view of its caller and how responses are presented, which all that handles it needs.
+  t.strictSame(describe(wrong), [
+    'request/request.ts imports response/presentation.ts',
+    'request/request.ts imports engine/view.ts'
+  ])
+})
+
 test('there are no circular imports at run time', async (t) => {
   const circles: string[] = []
   const done = new Set<string>()

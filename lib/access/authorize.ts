@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import type { ActionName, AnyActionName } from '../action.ts'
 import { toCollection } from '../collection.ts'
 import type { Collection, Definition } from '../collection.ts'
@@ -5,7 +6,6 @@ import { getStatus, isUnreachable, ProblemError } from '../failure.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
-import type { Request } from '../request/request.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import type { Caller } from './caller.ts'
 import { getState } from './request-state.ts'
@@ -16,7 +16,7 @@ import type { Scope } from './scope.ts'
 import { findHidden } from './visible.ts'
 import type { Hidden } from './visible.ts'
 
-type Incoming = Request['original']
+type Incoming = FastifyRequest
 
 /** The part of a collection that decides who may do what. */
 export interface Protected {

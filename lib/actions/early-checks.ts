@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { findPlace } from '../access/parent.ts'
 import type { Collection } from '../collection.ts'
-import type { ActionInfo } from '../features/feature.ts'
+import type { ActionInfo } from '../engine/action-info.ts'
 import { isConditional } from '../http/preconditions.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { checkEncoding, checkQuery } from '../request/query.ts'

@@ -5,7 +5,7 @@ import { toActionInfo, actionInfos } from '../engine/engine.ts'
 import type { ReceiptSettings } from '../engine/receipts.ts'
 import { maxDelay } from '../engine/time-limit.ts'
 import { BadBatch } from '../errors.ts'
-import type { ActionInfo } from '../features/feature.ts'
+import type { ActionInfo } from '../engine/action-info.ts'
 import type { RouteOptions } from '../options.ts'
 import type { ServedCollection } from '../registry.ts'
 

@@ -1,7 +1,7 @@
 import type { ActionName } from '../action.ts'
 import type { Collection } from '../collection.ts'
 import { actionInfos, toActionInfo } from '../engine/engine.ts'
-import type { ActionInfo } from '../features/feature.ts'
+import type { ActionInfo } from '../engine/action-info.ts'
 import type { Problem } from '../http/problems.ts'
 import { problem } from '../http/problems.ts'
 import type { ServedCollection } from '../registry.ts'

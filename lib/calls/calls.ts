@@ -10,8 +10,8 @@ import type {
   StoredItem,
   StoredPage,
   WriteCallOptions
-} from './types.ts'
-import type { Patch } from '../client/types.ts'
+} from '../engine/call-types.ts'
+import type { Patch } from '../http/merge-patch.ts'
 import type { Collection } from '../collection.ts'
 import { actionInfos, getSteps, toActionInfo } from '../engine/engine.ts'
 import { changeOperation } from '../engine/operation.ts'
@@ -23,7 +23,7 @@ import { getAppView, getView } from '../engine/view.ts'
 import type { View } from '../engine/view.ts'
 import { HookError, ProblemError, toOuterProblem } from '../failure.ts'
 import type { CallTarget } from '../failure.ts'
-import type { ActionInfo, CustomAction } from '../features/feature.ts'
+import type { ActionInfo, CustomAction } from '../engine/action-info.ts'
 import { Malformed } from '../formats/format.ts'
 import { parseIJson } from '../formats/i-json.ts'
 import { toPointer } from '../http/json-pointer.ts'

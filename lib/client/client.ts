@@ -8,11 +8,11 @@ export type {
   ClientOptions,
   Marks,
   PageOfItems,
-  Patch,
   Query,
   Seen,
   Sent
 } from './types.ts'
+export type { Patch } from '../http/merge-patch.ts'
 
 // A typed client over fetch. It imports nothing at run time, so browsers can load it as it is.
 

@@ -1,6 +1,7 @@
-import type { InputParameter } from '../calls/types.ts'
+import type { Patch } from '../http/merge-patch.ts'
+import type { InputParameter } from '../engine/call-types.ts'
 import type { Definition as AnyDefinition } from '../collection.ts'
-import type { AddedAction } from '../features/action.ts'
+import type { AddedAction } from '../engine/action-info.ts'
 import type { PropertyOf } from '../schema/static.ts'
 
 // The types of the client, derived from the type of the definition.
@@ -34,11 +35,6 @@ export type Seen<Item, Given extends Marks> = Readonly<Omit<Item, Mark<Given, 'w
 /** An item as a client sends it. Properties that are read-only or have a default are optional. */
 export type Sent<Item, Given extends Marks> =
   Omit<Item, Mark<Given, 'readOnly', ReadOnlyByDefault> | Mark<Given, 'default', never>> & Partial<Item>
-
-/** A merge patch (RFC 7396): null removes an optional property. */
-export type Patch<Value> = Value extends readonly unknown[] ? Value : Value extends object
-  ? { [Property in keyof Value]?: Patch<Value[Property]> | (undefined extends Value[Property] ? null : never) }
-  : Value
 
 type Scalar = string | number | boolean
 

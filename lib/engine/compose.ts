@@ -1,4 +1,4 @@
-import type { ActionInfo } from '../features/feature.ts'
+import type { ActionInfo } from './action-info.ts'
 import type { Door, Position, Positions, Run, Steps } from './operation.ts'
 
 /** What a feature puts around a position. */

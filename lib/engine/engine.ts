@@ -1,7 +1,7 @@
 import type { ActionName } from '../action.ts'
 import { toCollection } from '../collection.ts'
 import type { Collection, Definition } from '../collection.ts'
-import type { ActionInfo, BulkAction, CustomAction } from '../features/feature.ts'
+import type { ActionInfo, BulkAction, CustomAction } from './action-info.ts'
 import { problem } from '../http/problems.ts'
 import { withScope } from '../storage/filter.ts'
 import { create, innermost, list, read, remove, replace, update } from './actions.ts'

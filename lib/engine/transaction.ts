@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { BasicCalls, CallOptions, CollectionCalls, StoredItem } from '../calls/types.ts'
+import type { BasicCalls, CallOptions, CollectionCalls, StoredItem } from './call-types.ts'
 import type { Collection, Definition } from '../collection.ts'
 import { HookError, ProblemError } from '../failure.ts'
 import { Problem, problem } from '../http/problems.ts'

@@ -2,11 +2,12 @@ import { types } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import type { Rule } from '../access/rules.ts'
-import type { BasicCalls } from '../calls/types.ts'
+import type { BasicCalls } from '../engine/call-types.ts'
 import type { Collection } from '../collection.ts'
 import { HookError } from '../failure.ts'
 import { cloneJson, isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
+import type { AddedAction } from '../engine/action-info.ts'
 import { buildReturnedItem } from '../engine/build.ts'
 import type { Operation, Outcome } from '../engine/operation.ts'
 import { TransactionError } from '../engine/transaction.ts'
@@ -29,24 +30,8 @@ import type { ConvertedSchema } from '../schema/standard-schema.ts'
 import type { InputOf, ItemOf, ObjectSchema } from '../schema/static.ts'
 import type { Validator } from '../schema/validation.ts'
 import type { Entry, Id, JsonSchema } from '../storage/contract.ts'
-import type { CustomAction, Feature, Host } from './feature.ts'
-
-/** What `action()` adds to the type of a definition: a method of calls from code and of the typed client. */
-export interface AddedAction<
-  Name extends string = string,
-  On extends 'item' | 'collection' = 'item' | 'collection',
-  Input = unknown,
-  Output = unknown
-> {
-  /** The name of the method. */
-  readonly action: Name
-  /** Whether the method takes an item. */
-  readonly on: On
-  /** What the method takes. */
-  readonly input: Input
-  /** What the method returns; undefined if that is the item. */
-  readonly output: Output
-}
+import type { CustomAction } from '../engine/action-info.ts'
+import type { Feature, Host } from './feature.ts'
 
 /** The argument of `run`. */
 export type ActionContext<Item, On extends 'item' | 'collection', Input> = {

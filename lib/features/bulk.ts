@@ -2,7 +2,8 @@ import type { Content } from '../engine/operation.ts'
 import { createRemoveMany, createUpdateMany } from '../engine/write-many.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { Contents } from '../openapi/contents.ts'
-import type { Feature, OperationObject } from './feature.ts'
+import type { Feature } from './feature.ts'
+import type { OperationObject } from '../openapi/operation-object.ts'
 
 /** The options of `bulk()`. */
 export interface BulkOptions {

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import type { ActionName, AnyActionName } from '../action.ts'
+import type { ActionName } from '../action.ts'
 import type { Format } from '../formats/format.ts'
-import type { AccessRules, Rule } from '../access/rules.ts'
+import type { AccessRules } from '../access/rules.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Identity } from '../schema/ids.ts'
@@ -11,6 +11,7 @@ import type { ListQuery } from '../listing/list-query.ts'
 import type { QuerySyntax, ClientParameters, QueryParameter } from '../listing/query-parameter.ts'
 import type { Components } from '../openapi/components.ts'
 import type { Contents } from '../openapi/contents.ts'
+import type { OperationObject } from '../openapi/operation-object.ts'
 import type { Related, RouteOptions, Transaction } from '../options.ts'
 import type { Request } from '../request/request.ts'
 import type { ItemSchema } from '../schema/checks.ts'
@@ -18,8 +19,9 @@ import type { Entry, JsonSchema, Storage, Supports } from '../storage/contract.t
 import type { PropertyOf } from '../schema/static.ts'
 import type { Timestamps } from '../schema/timestamps.ts'
 import type { Addition } from '../response/selection.ts'
+import type { ActionInfo, BulkAction, CustomAction } from '../engine/action-info.ts'
 import type { Layer, LayerOptions } from '../engine/compose.ts'
-import type { Operation, Position, Run } from '../engine/operation.ts'
+import type { Operation, Position } from '../engine/operation.ts'
 
 declare const itemType: unique symbol
 declare const addsType: unique symbol
@@ -48,60 +50,6 @@ export interface Feature<in Item = never, out Adds = never> {
 /** Any feature, whatever it adds and whichever items it is for. */
 export type AnyFeature = Feature<never, unknown>
 
-/** An action of a collection. */
-export interface ActionInfo {
-  readonly name: AnyActionName
-  readonly at: 'collection' | 'item'
-  /** Whether it only reads. */
-  readonly safe: boolean
-  /** The custom action, if it is one. */
-  readonly custom?: CustomAction
-  /** Set if it is about several items: an array of new ones, or those that match a filter. */
-  readonly bulk?: BulkAction
-}
-
-/** A variant of an action that is about several items. */
-export interface BulkAction {
-  readonly name: 'create' | 'update' | 'remove'
-  /** How many items it can write. */
-  readonly maximum: number
-  /** Runs it: a PATCH or DELETE of the collection. A POST creates one item or several, so it has none. */
-  readonly run: Run | undefined
-}
-
-/** An action that is not one of the six: a POST to a path of its own, such as `/orders/{id}/cancel`. */
-export interface CustomAction {
-  /** The last segment of the path. */
-  readonly name: string
-  /** Whether the path is that of an item or of the collection, followed by the name. */
-  readonly at: 'collection' | 'item'
-  /** Whether it only reads. */
-  readonly safe: boolean
-  /** Whether repeating it has no further effect. */
-  readonly idempotent: boolean
-  /** The schema of the content of requests. */
-  readonly input: JsonSchema
-  /** The schema of the content of responses; undefined if they have the item, or no content. */
-  readonly output: JsonSchema | undefined
-  /** Who may call it; undefined if the definition decides. */
-  readonly allow: Rule | undefined
-  /** Options of its Fastify route. */
-  readonly route: RouteOptions
-  /** A few words for people, such as `Cancel`. */
-  readonly title: string
-  readonly description: string | undefined
-  /** Runs it. */
-  readonly run: Run
-  /** Returns the output as clients get it: without writeOnly properties. */
-  showOutput (output: object): object
-  /** Whether requests need If-Match, given whether the writes of the collection do. */
-  requiresMatch (general: boolean): boolean
-  /** Whether it is possible in the state that the item has. */
-  isPossible (item: object): boolean
-  /** The source of the function that decides that, because entity tags depend on it. */
-  readonly condition: string
-}
-
 /** The collection that a feature is added to, without what features add. */
 export interface CollectionInfo {
   readonly name: string
@@ -116,22 +64,6 @@ export interface CollectionInfo {
   readonly cache: { readonly list: CachePolicy, readonly read: CachePolicy }
   /** The option `filter`. */
   readonly filter: readonly string[] | undefined
-}
-
-/** An operation of an OpenAPI document. */
-export interface OperationObject {
-  description: string
-  deprecated?: boolean
-  parameters: object[]
-  responses: Record<string, ResponseObject>
-  requestBody?: object
-}
-
-export interface ResponseObject {
-  $ref?: string
-  description?: string
-  headers?: Record<string, object>
-  content?: object
 }
 
 /** A write of one item, in its transaction. */

@@ -10,15 +10,8 @@ import { isListParameter } from '../listing/parameters.ts'
 import type { QuerySyntax, QueryParameter } from '../listing/query-parameter.ts'
 import type { Related } from '../options.ts'
 import type { Storage, Supports } from '../storage/contract.ts'
-import type {
-  AnyFeature,
-  Attached,
-  BulkAction,
-  CollectionInfo,
-  CustomAction,
-  Hooks,
-  Host
-} from './feature.ts'
+import type { AnyFeature, Attached, CollectionInfo, Hooks, Host } from './feature.ts'
+import type { BulkAction, CustomAction } from '../engine/action-info.ts'
 
 /** What the features of a definition have attached. */
 export class Attachments implements Host, Attached {

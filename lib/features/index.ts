@@ -1,6 +1,7 @@
 // Every feature of the library. Each can also be imported from its own path, such as `fastify-collections/bulk`.
 export { action } from './action.ts'
-export type { ActionContext, ActionReturn, AddedAction, CustomActionOptions } from './action.ts'
+export type { ActionContext, ActionReturn, CustomActionOptions } from './action.ts'
+export type { AddedAction } from '../engine/action-info.ts'
 export { bulk } from './bulk.ts'
 export type { BulkOptions } from './bulk.ts'
 export { deprecation } from './deprecation.ts'

@@ -3,6 +3,11 @@
 import { isObject } from './json-value.ts'
 import type { JsonObject } from './json-value.ts'
 
+/** A merge patch (RFC 7396): null removes an optional property. */
+export type Patch<Value> = Value extends readonly unknown[] ? Value : Value extends object
+  ? { [Property in keyof Value]?: Patch<Value[Property]> | (undefined extends Value[Property] ? null : never) }
+  : Value
+
 /** Returns the patched value (RFC 7396, section 2). Changes neither argument; the result may share parts with them. */
 export function applyMergePatch (target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch

@@ -1,7 +1,7 @@
 import type { Collection } from '../collection.ts'
 import type { Format, Formatted } from '../formats/format.ts'
 import { maxValues } from '../listing/conditions.ts'
-import type { CustomAction } from '../features/feature.ts'
+import type { CustomAction } from '../engine/action-info.ts'
 import { isObject } from '../http/json-value.ts'
 import type { Related } from '../options.ts'
 import { getValidator } from '../schema/validation.ts'

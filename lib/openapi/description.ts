@@ -5,7 +5,7 @@ import type { OpenApi } from './components.ts'
 import { buildOperation } from './operation.ts'
 import { describeRoute, getOperationId } from './summary.ts'
 import { buildParentRoute } from '../collection.ts'
-import type { ActionInfo } from '../features/feature.ts'
+import type { ActionInfo } from '../engine/action-info.ts'
 
 // Completes the operations that @fastify/swagger derives from routes. Loaded only if the app has that plugin.
 

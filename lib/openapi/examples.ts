@@ -1,5 +1,5 @@
 import type { Collection } from '../collection.ts'
-import type { ActionInfo } from '../features/feature.ts'
+import type { ActionInfo } from '../engine/action-info.ts'
 import { isObject } from '../http/json-value.ts'
 import { omitAnnotated } from '../schema/annotations.ts'
 import { getBranches, isSchema, resolveSchema } from '../schema/subschemas.ts'

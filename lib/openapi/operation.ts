@@ -1,4 +1,5 @@
-import type { CustomAction, OperationObject } from '../features/feature.ts'
+import type { CustomAction } from '../engine/action-info.ts'
+import type { OperationObject } from './operation-object.ts'
 import { buildResponses, requiresMatch } from './responses.ts'
 import type { OperationContext } from './responses.ts'
 import type { Components } from './components.ts'

@@ -1,6 +1,6 @@
 import type { Collection } from '../collection.ts'
 import type { Identity } from '../schema/ids.ts'
-import type { ActionInfo } from '../features/feature.ts'
+import type { ActionInfo } from '../engine/action-info.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { buildExample, chooseStoredExample } from './examples.ts'
 import type { ExampleChoice } from './examples.ts'

@@ -1,5 +1,6 @@
 import type { Collection } from '../collection.ts'
-import type { CustomAction, ResponseObject } from '../features/feature.ts'
+import type { CustomAction } from '../engine/action-info.ts'
+import type { ResponseObject } from './operation-object.ts'
 import type { Rule } from '../access/rules.ts'
 import type { Components } from './components.ts'
 import type { Content, Contents } from './contents.ts'

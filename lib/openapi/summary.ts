@@ -1,7 +1,7 @@
 import type { FastifySchema } from 'fastify'
 import type { ActionName } from '../action.ts'
 import type { Collection } from '../collection.ts'
-import type { ActionInfo } from '../features/feature.ts'
+import type { ActionInfo } from '../engine/action-info.ts'
 
 // What generators read from the route itself. description.ts adds the rest if the app has @fastify/swagger.
 

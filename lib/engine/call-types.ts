@@ -1,6 +1,6 @@
 import type { Caller } from '../access/caller.ts'
-import type { Patch } from '../client/types.ts'
-import type { AddedAction } from '../features/action.ts'
+import type { Patch } from '../http/merge-patch.ts'
+import type { AddedAction } from './action-info.ts'
 import type { Transaction } from '../options.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Id, Scalar } from '../storage/contract.ts'

@@ -1,0 +1,76 @@
+import type { AnyActionName } from '../action.ts'
+import type { Rule } from '../access/rules.ts'
+import type { RouteOptions } from '../options.ts'
+import type { JsonSchema } from '../storage/contract.ts'
+import type { Run } from './operation.ts'
+
+/** An action of a collection. */
+export interface ActionInfo {
+  readonly name: AnyActionName
+  readonly at: 'collection' | 'item'
+  /** Whether it only reads. */
+  readonly safe: boolean
+  /** The custom action, if it is one. */
+  readonly custom?: CustomAction
+  /** Set if it is about several items: an array of new ones, or those that match a filter. */
+  readonly bulk?: BulkAction
+}
+
+/** A variant of an action that is about several items. */
+export interface BulkAction {
+  readonly name: 'create' | 'update' | 'remove'
+  /** How many items it can write. */
+  readonly maximum: number
+  /** Runs it: a PATCH or DELETE of the collection. A POST creates one item or several, so it has none. */
+  readonly run: Run | undefined
+}
+
+/** An action that is not one of the six: a POST to a path of its own, such as `/orders/{id}/cancel`. */
+export interface CustomAction {
+  /** The last segment of the path. */
+  readonly name: string
+  /** Whether the path is that of an item or of the collection, followed by the name. */
+  readonly at: 'collection' | 'item'
+  /** Whether it only reads. */
+  readonly safe: boolean
+  /** Whether repeating it has no further effect. */
+  readonly idempotent: boolean
+  /** The schema of the content of requests. */
+  readonly input: JsonSchema
+  /** The schema of the content of responses; undefined if they have the item, or no content. */
+  readonly output: JsonSchema | undefined
+  /** Who may call it; undefined if the definition decides. */
+  readonly allow: Rule | undefined
+  /** Options of its Fastify route. */
+  readonly route: RouteOptions
+  /** A few words for people, such as `Cancel`. */
+  readonly title: string
+  readonly description: string | undefined
+  /** Runs it. */
+  readonly run: Run
+  /** Returns the output as clients get it: without writeOnly properties. */
+  showOutput (output: object): object
+  /** Whether requests need If-Match, given whether the writes of the collection do. */
+  requiresMatch (general: boolean): boolean
+  /** Whether it is possible in the state that the item has. */
+  isPossible (item: object): boolean
+  /** The source of the function that decides that, because entity tags depend on it. */
+  readonly condition: string
+}
+
+/** What `action()` adds to the type of a definition: a method of calls from code and of the typed client. */
+export interface AddedAction<
+  Name extends string = string,
+  On extends 'item' | 'collection' = 'item' | 'collection',
+  Input = unknown,
+  Output = unknown
+> {
+  /** The name of the method. */
+  readonly action: Name
+  /** Whether the method takes an item. */
+  readonly on: On
+  /** What the method takes. */
+  readonly input: Input
+  /** What the method returns; undefined if that is the item. */
+  readonly output: Output
+}
