@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods, RouteOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { BadBatch } from '../errors.ts'
 import { errorToProblem, logFailure } from '../failure.ts'
@@ -60,16 +60,29 @@ async function plugin (app: FastifyInstance, options: BatchOptions): Promise<voi
   const check = checkHeaders({ formats: [json], mediaTypes }, { types: mediaTypes, field: 'accept' }, (request) => {
     return handler.checkEarly(request)
   })
-  addRoute(app, path, { ...mergeRouteOptions(route, { onRequest: check }), method: 'POST', handler: handle })
+  const operationId = [...app.prefix.match(/\w+/g) ?? [], ...path.match(/\w+/g)!].join('.')
+  addRoute(app, path, {
+    ...mergeRouteOptions(route, { onRequest: check }),
+    method: 'POST',
+    schema: describeRoute(operationId),
+    handler: handle
+  })
   const resource = { ...omitHooks(route), schema: hiddenSchema }
+  const openapi = app.hasDecorator('swagger') ? await import('../openapi/batch.ts') : undefined
   const allow = buildAllow(methods)
   addRoute(app, path, {
     ...resource,
+    config: { ...resource.config, ...openapi?.createSwaggerConfig(app, () => handler.describe(operationId)) },
     method: 'OPTIONS',
     ...createOptionsHandlers(source, () => ({ allow, 'accept-post': mediaTypes.join(', ') }))
   })
   const others = (app.supportedMethods as HTTPMethods[]).filter((method) => !methods.includes(method))
   addRoute(app, path, { ...resource, method: others, onRequest: refuseMethod(allow), handler: handle })
+}
+
+/** What generators read from the route itself. */
+function describeRoute (operationId: string): FastifySchema & Record<string, unknown> {
+  return { tags: ['batch'], operationId, summary: 'Run several operations in one transaction' }
 }
 
 function addRoute (app: FastifyInstance, url: string, route: Omit<RouteOptions, 'url'>): void {

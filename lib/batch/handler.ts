@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isProtected } from '../access/authorize.ts'
 import type { Collection } from '../collection.ts'
 import type { Progress } from '../engine/progress.ts'
 import { createReceiptRunner } from '../engine/receipts.ts'
@@ -8,6 +9,7 @@ import { ActionError, errorToProblem } from '../failure.ts'
 import { keyInUse, readKey } from '../features/idempotency-key.ts'
 import { parseIJson } from '../formats/i-json.ts'
 import { formatProblem, getDetail, Problem, problem } from '../http/problems.ts'
+import type { DescribedBatch } from '../openapi/batch.ts'
 import type { ServedCollection } from '../registry.ts'
 import { parseContent } from '../request/content.ts'
 import { badParameter, checkEncoding } from '../request/query.ts'
@@ -97,6 +99,19 @@ export class BatchHandler {
     const headers: Record<string, string> = { 'content-type': 'application/json' }
     if (done.isReplayed) headers['idempotent-replayed'] = 'true'
     return ok(`[${done.texts.join()}]`, { ...headers, ...batch.isDryRun ? {} : getInvalidation(parts) })
+  }
+
+  /** What the OpenAPI description depends on. */
+  describe (operationId: string): DescribedBatch {
+    const { maximum, idempotency } = this.#settings
+    const acceptsKeys = this.#keeper === undefined ? 'none' : 'optional'
+    return {
+      operationId,
+      maximum,
+      keys: idempotency?.required === true ? 'required' : acceptsKeys,
+      isProtected: this.#paths.some(({ collection }) => isProtected(collection)),
+      paths: this.#paths.map(({ segments }) => `/${segments.join('/')}`)
+    }
   }
 
   /** Adds the part that has failed to the problem of an error. */

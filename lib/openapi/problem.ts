@@ -12,13 +12,20 @@ const text: JsonSchema = { type: 'string', maxLength: maxHeaderSize, pattern: te
 const uri: JsonSchema = { type: 'string', format: 'uri-reference', maxLength: maxHeaderSize }
 const pointer: JsonSchema = { type: 'string', format: 'json-pointer', maxLength: maxHeaderSize }
 
+/** Those that only a batch has. */
+const batchProblems: readonly string[] = ['batch-failed']
+
+function getCodes (): string[] {
+  return Object.keys(problems).filter((name) => !batchProblems.includes(name))
+}
+
 const members: Readonly<Record<string, JsonSchema>> = {
   type: { ...uri, description: 'The type of the problem' },
   title: { ...text, description: 'A summary of the type' },
   status: { type: 'integer', format: 'int32', minimum: 400, maximum: 599 },
   detail: { ...text, description: 'What is wrong with this request, and what to do' },
   instance: { ...uri, description: 'The path of the request' },
-  code: { type: 'string', enum: Object.keys(problems), description: 'The name of the problem' },
+  code: { type: 'string', enum: getCodes(), description: 'The name of the problem' },
   errors: {
     type: 'array',
     // The size of the content limits the number of errors.
@@ -47,7 +54,7 @@ const errorsByField: JsonSchema = {
   description: 'The validation errors, by field name'
 }
 
-function buildProblemSchema (addsProblemProperties: boolean): JsonSchema {
+export function buildProblemSchema (addsProblemProperties: boolean): JsonSchema {
   const properties = addsProblemProperties
     ? {
         ...members,
@@ -71,6 +78,12 @@ function getHeaders ({ supportsQuery }: Components, status: number): ResponseHea
   return supportsQuery && (status === 400 || status === 415) ? [...headers, 'Accept-Query'] : headers
 }
 
+/** Describes the content of problems. */
+export function describeProblem (components: Components, addsProblemProperties = false): Reference {
+  const suffix = addsProblemProperties ? 'ForProfiles' : ''
+  return components.reference('schemas', `Problem${suffix}`, () => buildProblemSchema(addsProblemProperties))
+}
+
 /**
  * Describes the response of a status, with all its problems. `addsProblemProperties`: whether features add properties
  * to problems.
@@ -82,8 +95,10 @@ export function describeProblemResponse (
 ): Reference {
   const suffix = addsProblemProperties ? 'ForProfiles' : ''
   return components.reference('responses', toPascalCase(getStatusPhrase(status)) + suffix, () => {
-    const rows = Object.entries(problems).filter(([, row]) => row.status === status)
-    const schema = components.reference('schemas', `Problem${suffix}`, () => buildProblemSchema(addsProblemProperties))
+    const rows = Object.entries(problems).filter(([name, row]) => {
+      return row.status === status && !batchProblems.includes(name)
+    })
+    const schema = describeProblem(components, addsProblemProperties)
     const [name, row] = rows[0] ?? []
     const example = { type: 'about:blank', title: getStatusPhrase(status), status, detail: row?.detail, code: name }
     return {
