@@ -73,7 +73,7 @@ function createCheck (part: PreparedPart): Operation['check'] {
 }
 
 function readContent ({ target: { action }, view: { type } }: PreparedPart, content: unknown): ParsedContent | Problem {
-  if (action.custom !== undefined) return { value: content ?? {} }
+  if (action.custom !== undefined) return { value: content === undefined ? {} : content }
   if (content === undefined) return problem('malformed-content', { detail: 'The part has no content.' })
   const hidden = action.name === 'update' ? undefined : type.checkHidden(content)
   return hidden ?? { value: content }

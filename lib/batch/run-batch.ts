@@ -160,7 +160,7 @@ function resolveContent (
     if (found === undefined) return unresolved(toRefPointer(target), source, 'a value')
     values.push({ target, value: found.value })
   }
-  const filled = insertValues(content ?? {}, values)
+  const filled = insertValues(content === undefined ? {} : content, values)
   if (typeof filled !== 'string') return filled
   return invalid(`/refs/${escapePointer(filled)}`, 'is not a place in the content: what contains it does not exist')
 }
