@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods, RouteOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { BadBatch } from '../errors.ts'
-import { errorToProblem, logFailure } from '../failure.ts'
+import { errorToProblem } from '../failure.ts'
 import type { Formatted } from '../formats/format.ts'
 import { json } from '../formats/json.ts'
 import { createErrorConverter, createOptionsHandlers } from '../handler.ts'
@@ -47,8 +47,7 @@ async function plugin (app: FastifyInstance, options: BatchOptions): Promise<voi
 
   app.setErrorHandler((error, request, reply) => {
     const known = errorToProblem(error, reply.statusCode, reply.hasHeader('retry-after'))
-    logFailure(request.log, error, known)
-    return reply.send(prepareProblem(source, handler.complete(request, known), reply))
+    return reply.send(prepareProblem(source, handler.handleError(request, error, known), reply))
   })
   app.addHook('preSerialization', createErrorConverter(source))
   app.removeAllContentTypeParsers()

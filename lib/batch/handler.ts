@@ -5,7 +5,7 @@ import type { Progress } from '../engine/progress.ts'
 import { createReceiptRunner } from '../engine/receipts.ts'
 import { runWithTimeout } from '../engine/time-limit.ts'
 import { checkOutsideCall } from '../engine/transaction.ts'
-import { ActionError, errorToProblem } from '../failure.ts'
+import { ActionError, errorToProblem, logFailure } from '../failure.ts'
 import { keyInUse, readKey } from '../features/idempotency-key.ts'
 import { parseIJson } from '../formats/i-json.ts'
 import { formatProblem, getDetail, Problem, problem } from '../http/problems.ts'
@@ -22,7 +22,7 @@ import type { BatchSettings } from './options.ts'
 import { parseParts } from './parts.ts'
 import type { Part } from './parts.ts'
 import { preparePart } from './prepare-part.ts'
-import type { PreparedPart } from './prepare-part.ts'
+import type { PreparedPart, TargetedPart } from './prepare-part.ts'
 import { formatAnswer, getFingerprint, getReceiptKey, replayAnswer } from './replay.ts'
 import { BatchFailure, runBatch } from './run-batch.ts'
 import { findTarget, toServedPath } from './targets.ts'
@@ -57,7 +57,7 @@ export class BatchHandler {
   /** Whose storage stores the responses to batches with a key. */
   #keeper: Collection | undefined
   /** The parts of which the requests have failed with an error. */
-  readonly #failed = new WeakMap<FastifyRequest, Part>()
+  readonly #failed = new WeakMap<FastifyRequest, TargetedPart>()
 
   constructor (settings: BatchSettings) {
     this.#settings = settings
@@ -114,10 +114,13 @@ export class BatchHandler {
     }
   }
 
-  /** Adds the part that has failed to the problem of an error. */
-  complete (request: FastifyRequest, known: Problem): Problem {
+  /** Logs an error of a request, and adds the part that has failed to its problem. */
+  handleError (request: FastifyRequest, error: unknown, known: Problem): Problem {
     const part = this.#failed.get(request)
-    return part === undefined ? known : addPart(known, part)
+    const { collection, action } = part?.target ?? {}
+    const target = collection && action && { collection: collection.name, action: action.name }
+    logFailure(request.log, error, known, target)
+    return addPart(known, part)
   }
 
   /** Parses the batch, and authorizes the caller for each part. */
@@ -139,7 +142,7 @@ export class BatchHandler {
       try {
         parts.push(await preparePart(request, part, targets[part.index]!))
       } catch (error) {
-        return this.#toProblem(request, new BatchFailure(part, error))
+        return this.#toProblem(request, new BatchFailure({ ...part, target: targets[part.index]! }, error))
       }
     }
     const key = isDryRun ? undefined : this.#readKey(request, parts)
@@ -196,7 +199,7 @@ export class BatchHandler {
   #toProblem (request: FastifyRequest, { part, error }: BatchFailure): Problem {
     const refused = error instanceof Problem ? error : errorToProblem(error, 500, false)
     if (refused.status >= 500 && !(error instanceof Problem)) {
-      if (part !== undefined) this.#failed.set(request, part)
+      if (part !== undefined && 'target' in part) this.#failed.set(request, part)
       // Handled like any other error of the app, so that its onError hooks see it.
       throw error
     }

@@ -16,9 +16,13 @@ import { PartRequest } from './part-request.ts'
 import type { Part } from './parts.ts'
 import type { Target } from './targets.ts'
 
-/** A part whose caller is authorized. */
-export interface PreparedPart extends Part {
+/** A part whose action is known. */
+export interface TargetedPart extends Part {
   readonly target: Target
+}
+
+/** A part whose caller is authorized. */
+export interface PreparedPart extends TargetedPart {
   /** Undefined if the collection is open to everyone. */
   readonly authorization: Authorization | undefined
   readonly view: View

@@ -12,7 +12,7 @@ import type { Context, Storage } from '../storage/contract.ts'
 import { toOperation } from './part-operation.ts'
 import { resolveAddress } from './part-request.ts'
 import type { Part } from './parts.ts'
-import type { PreparedPart } from './prepare-part.ts'
+import type { PreparedPart, TargetedPart } from './prepare-part.ts'
 import { findValue, insertValues } from './references.ts'
 import type { Reference } from './references.ts'
 import { renderPart } from './render-part.ts'
@@ -20,11 +20,11 @@ import type { PartResult } from './render-part.ts'
 
 /** Why a batch was refused, or has failed. `part` is undefined if no part is the cause. */
 export class BatchFailure {
-  readonly part: Part | undefined
+  readonly part: Part | TargetedPart | undefined
   /** What was thrown, or the problem of the part. */
   readonly error: unknown
 
-  constructor (part: Part | undefined, error: unknown) {
+  constructor (part: Part | TargetedPart | undefined, error: unknown) {
     this.part = part
     this.error = error
   }

@@ -314,7 +314,7 @@ test('every part is authorized before any of them runs, and the caller is identi
   t.match((await send([create, { method: 'PUT', path: '/stock/A1', content: {} }], 'ada')).json(), {
     status: 500, code: 'internal-error', part: { index: 1 }
   })
-  t.match(app.lines.at(-1), { err: { message: 'broken rule' } })
+  t.match(app.lines.at(-1), { err: { message: 'broken rule' }, collection: 'stock', action: 'replace' })
   t.strictSame(ran, [])
   identified = 0
   t.equal((await send([create, { ...create, content: { id: 'A2', left: 1 } }, submit], 'ada')).statusCode, 200)
