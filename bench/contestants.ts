@@ -23,6 +23,7 @@ export const contestants: Record<string, () => Promise<App | StandaloneServer>> 
 /** Other setups of the library, for comparisons of two checkouts. */
 export const setups: Record<string, () => Promise<App>> = {
   action: () => import('./contestants/action.ts'),
+  batch: () => import('./contestants/batch.ts'),
   'five-features': () => import('./contestants/five-features.ts'),
   'fifty-collections': () => import('./contestants/fifty-collections.ts')
 }

@@ -47,6 +47,7 @@ function formatWithContent (
 }
 
 let serial = 0
+const batchLength = 10
 const user = (email: string, padding = '') =>
   `{"email":"${email}@example.com","name":"A changed name${padding}","password":"correct horse battery staple"}`
 const ifMatch = (client: Client) => (client.tag === '' ? '' : `If-Match: ${client.tag}\r\n`)
@@ -92,6 +93,16 @@ function createSteps ({ collection, item, list, filtered, missing, patch, ...sta
       status: [status.created],
       request: (client) => formatWithContent('POST', collection, { content: user(`new${serial++}`, client.padding) })
     },
+    /** Ten creates in one request. */
+    batch: {
+      status: [200],
+      request: (client) => {
+        const parts = Array.from({ length: batchLength }, () => {
+          return `{"method":"POST","path":"${collection}","content":${user(`new${serial++}`, client.padding)}}`
+        })
+        return formatWithContent('POST', '/batch', { content: `[${parts.join()}]` })
+      }
+    },
     createInvalid: { status: [status.invalid], request: () => wrong },
     replace: {
       status: [200],
@@ -118,6 +129,10 @@ function createSteps ({ collection, item, list, filtered, missing, patch, ...sta
 /** Only the setup `action` and the contestant `features` have it. */
 const customAction = 'custom action'
 
+/** Only the setup `batch` has it. */
+export const batched = 'batch of 10 creates'
+export const single = '10 creates'
+
 /** One row per scenario; a turn is all of its steps. */
 export function createScenarios (dialect: Dialect): Record<string, Scenario> {
   const step = createSteps(dialect)
@@ -132,14 +147,16 @@ export function createScenarios (dialect: Dialect): Record<string, Scenario> {
     'create and delete': { steps: [{ ...step.create, learn: true }, step.remove] },
     'create 422': { steps: [step.createInvalid] },
     'get 404': { steps: [step.getMissing] },
-    [customAction]: { steps: [step.rename] }
+    [customAction]: { steps: [step.rename] },
+    [single]: { steps: Array.from({ length: batchLength }, () => step.create) },
+    [batched]: { steps: [step.batch], against: single }
   }
 }
 
 export const scenarios = createScenarios(own)
 
 /** Those that every contestant can have. */
-export const commonScenarios = Object.keys(scenarios).filter((name) => name !== customAction)
+export const commonScenarios = Object.keys(scenarios).filter((name) => ![customAction, single, batched].includes(name))
 
 const known = new Map<string, Record<string, Scenario>>()
 
