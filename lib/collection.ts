@@ -87,15 +87,15 @@ export interface Definition<Item = object, Adds = never> {
    * @example
    * orders.with(idempotency(), softDelete({ property: 'deletedAt' }))
    */
-  with<A = never, B = never, C = never, D = never, E = never, F = never> (
+  with<A = never, B = never, C = never, D = never, E = never, F = never, G = never> (
     a?: Feature<Item, A>,
     b?: Feature<Item, B>,
     c?: Feature<Item, C>,
     d?: Feature<Item, D>,
     e?: Feature<Item, E>,
     f?: Feature<Item, F>,
-    ...others: ReadonlyArray<Feature<Item>>
-  ): Definition<Item, Adds | A | B | C | D | E | F>
+    ...others: ReadonlyArray<Feature<Item, G>>
+  ): Definition<Item, Adds | A | B | C | D | E | F | G>
   /** A method, so that definitions with different features can be assigned to each other. */
   [addsType]? (adds: Adds): void
 }

@@ -216,11 +216,13 @@ type RemainingOptions<Schema extends ObjectSchema, Given> =
  * export const define = defineWith({ storage: sqlite(database), access: { authenticate } }, idempotency())
  * const users = define({ name: 'users', schema: User })
  */
-export function defineWith<const Given extends Defaults> (
+export function defineWith<const Given extends Defaults, Adds = never> (
   defaults: Given,
-  ...features: ReadonlyArray<Feature<object>>
+  ...features: ReadonlyArray<Feature<object, Adds>>
 ) {
-  return <const Schema extends ObjectSchema>(options: RemainingOptions<Schema, Given>): Definition<ItemOf<Schema>> => {
+  return <const Schema extends ObjectSchema>(
+    options: RemainingOptions<Schema, Given>
+  ): Definition<ItemOf<Schema>, Adds> => {
     // The defaults have the options that are missing here; TypeScript cannot infer that.
     const own = options as unknown as Options<Schema>
     checkShared(own.name, defaults)

@@ -72,11 +72,15 @@ export type { Defaults } from './define.ts'
 export type {
   ActionCalls,
   BasicCalls,
+  BulkCalls,
   CallFilter,
   CallOptions,
   CallQuery,
   CollectionCalls,
   InputParameter,
+  ManyCalls,
+  ManyQuery,
+  MatchedItems,
   StoredItem,
   StoredPage,
   WriteCallOptions

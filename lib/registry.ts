@@ -162,6 +162,7 @@ export function openCollection<Item extends object, Adds> (
     log: app.log,
     transaction,
     actions: attached.actions,
+    bulk: attached.bulk,
     findCollection () {
       // The definition may have been copied to add register options. Its features are the same object.
       const served = getRegistered(app).find(({ collection }) => collection.attached === attached)

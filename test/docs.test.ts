@@ -267,7 +267,7 @@ type Variation = Partial<Parameters<typeof define<typeof User>>[0]>
 interface Question extends Omit<InjectOptions, 'url'> {
   readonly at?: string
   readonly given?: Variation
-  readonly features?: ReadonlyArray<Feature<object>>
+  readonly features?: ReadonlyArray<Feature<object, unknown>>
 }
 type CreateQuestion = (tag: string) => Question
 

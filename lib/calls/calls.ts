@@ -6,6 +6,7 @@ import type {
   CallOptions,
   CallQuery,
   CollectionCalls,
+  MatchedItems,
   PatchOperation,
   StoredItem,
   StoredPage,
@@ -13,7 +14,7 @@ import type {
 } from '../engine/call-types.ts'
 import type { Patch } from '../http/merge-patch.ts'
 import type { Collection } from '../collection.ts'
-import { actionInfos, getSteps, toActionInfo } from '../engine/engine.ts'
+import { actionInfos, getSteps, toActionInfo, toBulkInfo } from '../engine/engine.ts'
 import { changeOperation } from '../engine/operation.ts'
 import type { EntryOutcome, Operation, Outcome, PageOutcome } from '../engine/operation.ts'
 import { applyParsedPatch } from '../engine/patch.ts'
@@ -23,7 +24,7 @@ import { getAppView, getView } from '../engine/view.ts'
 import type { View } from '../engine/view.ts'
 import { HookError, ProblemError, toOuterProblem } from '../failure.ts'
 import type { CallTarget } from '../failure.ts'
-import type { ActionInfo, CustomAction } from '../engine/action-info.ts'
+import type { ActionInfo, BulkAction, CustomAction } from '../engine/action-info.ts'
 import { Malformed } from '../formats/format.ts'
 import { parseIJson } from '../formats/i-json.ts'
 import { toPointer } from '../http/json-pointer.ts'
@@ -53,6 +54,8 @@ interface CallHost {
   readonly transaction: Transaction | undefined
   /** The custom actions, by name. */
   readonly actions: ReadonlyMap<string, CustomAction>
+  /** The actions that are about several items. */
+  readonly bulk: ReadonlyMap<BulkAction['name'], BulkAction>
 }
 
 /** A call whose caller is authorized. */
@@ -100,8 +103,10 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   /** Reads the first page. The caller is authorized once. */
   async function openList (query: CallQuery<Item>, options: CallOptions) {
     const open = await runCall(target, () => openCall(host, actionInfos.list, options))
-    const listQuery = await runCall(target, async () => parseQuery(open, query))
-    return { open, first: await readPage(open, listQuery) }
+    const listQuery = await runCall(target, async () => parseQuery(open, query, queryNames))
+    // Code reads as many items at a time as clients can.
+    const { maximum } = open.collection.lists.limit
+    return { open, first: await readPage(open, { limit: maximum, ...listQuery }) }
   }
 
   async function * pages (
@@ -159,6 +164,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     update: withCallTrace(host, 'update', update),
     remove: withCallTrace(host, 'remove', remove),
     transaction,
+    ...createBulkCalls(host),
     ...createActionCalls(host)
   }
   // The functions above do not know the type of the items.
@@ -183,6 +189,57 @@ async function runCall<Result> (target: CallTarget, work: () => Promise<Result |
     throw error
   }
 }
+
+/** The methods for several items. */
+function createBulkCalls (host: CallHost): Record<string, unknown> {
+  const target = { collection: host.name }
+
+  async function createMany (bulk: BulkAction, items: unknown, options: CallOptions = {}): Promise<unknown> {
+    if (!Array.isArray(items)) throw new TypeError('createMany() takes an array of items.')
+    return runCall(target, async () => {
+      const { collection, operation, toStored } = await openCall(host, toBulkInfo(bulk), options, { content: items })
+      const outcome = await operation.steps.run(collection, operation)
+      // An array leads to entries.
+      return outcome instanceof Problem ? outcome : (outcome as ManyOutcome).entries.map(toStored)
+    })
+  }
+
+  async function writeMany (
+    bulk: BulkAction,
+    query: object,
+    { patch, options = {} }: { patch?: unknown, options: CallOptions | undefined }
+  ): Promise<MatchedItems> {
+    return runCall(target, async () => {
+      const open = await openCall(host, toBulkInfo(bulk), options, { content: patch })
+      const listQuery = parseQuery(open, query, manyQueryNames)
+      if (listQuery instanceof Problem) return listQuery
+      const { collection, operation } = open
+      const outcome = await operation.steps.run(collection, changeOperation(operation, { query: () => listQuery }))
+      if (outcome instanceof Problem) return outcome
+      const { ids } = outcome as MatchedOutcome
+      return { count: ids.length, ids }
+    })
+  }
+
+  const methods: Readonly<Record<BulkAction['name'], (bulk: BulkAction) => unknown>> = {
+    create (bulk) {
+      const call = withCallTrace(host, 'create', createMany)
+      return (items: unknown, options?: CallOptions) => call(bulk, items, options)
+    },
+    update (bulk) {
+      const call = withCallTrace(host, 'update', writeMany)
+      return (query: object, patch: unknown, options?: CallOptions) => call(bulk, query, { patch, options })
+    },
+    remove (bulk) {
+      const call = withCallTrace(host, 'remove', writeMany)
+      return (query: object, options?: CallOptions) => call(bulk, query, { options })
+    }
+  }
+  return Object.fromEntries([...host.bulk.values()].map((bulk) => [`${bulk.name}Many`, methods[bulk.name](bulk)]))
+}
+
+type ManyOutcome = Extract<Outcome, { kind: 'many' }>
+type MatchedOutcome = Extract<Outcome, { kind: 'matched' }>
 
 /** The methods for custom actions. */
 function createActionCalls (host: CallHost): Record<string, unknown> {
@@ -233,6 +290,9 @@ async function openCall (
   signal.throwIfAborted()
   const isApp = !('caller' in options)
   const access = isApp ? undefined : await authorizeCall(collection, action.name, caller)
+  // The conditions of a write to several items read.
+  const reads = action.bulk?.run !== undefined
+  if (reads && !isApp && !await isCallAllowed(collection, 'list', caller)) throw problem('forbidden')
   const view = isApp ? getAppView(collection) : getView(collection, access?.hidden)
   const presentation = view.present()
   const format = collection.formats[0]!
@@ -240,15 +300,16 @@ async function openCall (
   // Parsed once: the app may change its argument while the call runs.
   const parsed = toContent(view, content, action)
   const segment = id === undefined ? '' : String(id)
-  const givenId = isCreate && isApp && !(parsed instanceof Problem) ? getGivenId(collection, parsed.value) : undefined
-  if (givenId instanceof Problem) throw givenId
+  const givenIds = isCreate && isApp && !(parsed instanceof Problem) ? getGivenIds(collection, parsed.value) : []
+  if (givenIds instanceof Problem) throw givenIds
   const operation: Operation = {
     door: 'code',
     action,
     customAction: action.custom?.name,
     steps: getSteps(collection, action, { door: 'code', isJoined: transaction !== undefined }),
     segment,
-    id: action.at === 'item' ? collection.id.read(segment) : givenId,
+    id: action.at === 'item' ? collection.id.read(segment) : givenIds[0],
+    ids: action.bulk && givenIds,
     fixed: undefined,
     view,
     caller,
@@ -341,17 +402,32 @@ function getGivenId ({ id: { property, create, read } }: Collection, content: un
   return id === given ? id : validationProblem([{ pointer: toPointer([property]), message: 'is not a valid id' }])
 }
 
-const queryNames = new Set(['filter', 'sort', 'q', 'limit', 'count'])
+/** The same for one item or several. The problem has the index of the item. */
+function getGivenIds (collection: Collection, content: unknown): Array<Id | undefined> | Problem {
+  if (!Array.isArray(content)) {
+    const id = getGivenId(collection, content)
+    return id instanceof Problem ? id : [id]
+  }
+  const ids: Array<Id | undefined> = []
+  for (const [index, item] of content.entries()) {
+    const id = getGivenId(collection, item)
+    if (id instanceof Problem) {
+      const pointer = toPointer([String(index), collection.id.property])
+      return validationProblem([{ pointer, message: 'is not a valid id' }])
+    }
+    ids.push(id)
+  }
+  return ids
+}
 
-function parseQuery ({ collection, operation }: OpenCall, query: object): ListQuery | Problem {
-  const unknown = Object.keys(query).find((name) => !queryNames.has(name))
+const queryNames: ReadonlySet<string> = new Set(['filter', 'sort', 'q', 'limit', 'count'])
+const manyQueryNames: ReadonlySet<string> = new Set(['filter', 'q'])
+
+function parseQuery ({ operation }: OpenCall, query: object, names: ReadonlySet<string>): ListQuery | Problem {
+  const unknown = Object.keys(query).find((name) => !names.has(name))
   if (unknown !== undefined) {
-    throw new TypeError(`A query has no property "${unknown}". Available properties: ${[...queryNames].join(', ')}.`)
+    throw new TypeError(`A query has no property "${unknown}". Available properties: ${[...names].join(', ')}.`)
   }
   const json = toJson(query)
-  if (json instanceof Problem) return json
-  const listQuery = parseQueryContent(operation.view.lists, json.value)
-  if (listQuery instanceof Problem) return listQuery
-  // Code reads as many items at a time as clients can.
-  return { limit: collection.lists.limit.maximum, ...listQuery }
+  return json instanceof Problem ? json : parseQueryContent(operation.view.lists, json.value)
 }

@@ -74,3 +74,12 @@ export interface AddedAction<
   /** What the method returns; undefined if that is the item. */
   readonly output: Output
 }
+
+/** The names of the methods for several items, of calls from code and of the typed client. */
+type BulkMethod = 'createMany' | 'updateMany' | 'removeMany'
+
+/** What `bulk()` adds to the type of a definition: methods of calls from code and of the typed client. */
+export interface AddedBulk<Method extends BulkMethod = BulkMethod> {
+  /** The names of the methods. */
+  readonly bulk: Method
+}

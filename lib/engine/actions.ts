@@ -147,7 +147,7 @@ async function createMany (collection: Collection, operation: Operation, content
   const items: object[] = []
   const failures: Failure[] = []
   for (const [index, value] of (content.value as readonly unknown[]).entries()) {
-    const built = await buildItem(collection, operation, { kind: 'create', content: value })
+    const built = await buildItem(collection, operation, { kind: 'create', content: value, id: operation.ids?.[index] })
     if (!(built instanceof Problem)) items.push(built.item)
     else if (built.name === 'validation-failed') failures.push(...getFailures(built, index))
     else return built

@@ -1,6 +1,6 @@
 import type { Caller } from '../access/caller.ts'
 import type { Patch } from '../http/merge-patch.ts'
-import type { AddedAction } from './action-info.ts'
+import type { AddedAction, AddedBulk } from './action-info.ts'
 import type { Transaction } from '../options.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Id, Scalar } from '../storage/contract.ts'
@@ -145,7 +145,50 @@ export type ActionCalls<Item, Adds> = {
  * What `app.collection(definition)` returns: a method for each action, also for custom ones. The methods follow the
  * rules of the definition, as HTTP requests do. A call that is refused throws a `ProblemError`.
  */
-export type CollectionCalls<Item, Adds = never> = BasicCalls<Item> & ActionCalls<Item, Adds>
+export type CollectionCalls<Item, Adds = never> = BasicCalls<Item> & ActionCalls<Item, Adds> & BulkCalls<Item, Adds>
+
+/** The methods for several items that `bulk()` adds. */
+export type BulkCalls<Item, Adds> = Pick<ManyCalls<Item>, Extract<Adds, AddedBulk>['bulk']>
+
+/** The items that matched a query. */
+export interface MatchedItems {
+  /** How many items matched. */
+  readonly count: number
+  /** Their ids, in order. */
+  readonly ids: readonly Id[]
+}
+
+/** The methods for several items. Each writes all of them or none. */
+export interface ManyCalls<Item> {
+  /**
+   * Creates several items, from 1 to the `maximum` of `bulk()`.
+   *
+   * @example
+   * const [ada, bob] = await app.collection(users).createMany([{ name: 'Ada' }, { name: 'Bob' }])
+   */
+  createMany (
+    items: ReadonlyArray<Partial<Item>>,
+    options?: CallOptions
+  ): Promise<ReadonlyArray<StoredItem<Item>>>
+  /**
+   * Changes all items that match, with a merge patch (RFC 7396). Fails with `too-many-matches` if there are more than
+   * the `maximum` of `bulk()`.
+   *
+   * @example
+   * const { count } = await app.collection(orders).updateMany({ filter: { status: 'open' } }, { status: 'closed' })
+   */
+  updateMany (query: ManyQuery<Item>, patch: Patch<Item>, options?: CallOptions): Promise<MatchedItems>
+  /**
+   * Removes all items that match.
+   *
+   * @example
+   * const { ids } = await app.collection(orders).removeMany({ filter: { status: 'draft' } })
+   */
+  removeMany (query: ManyQuery<Item>, options?: CallOptions): Promise<MatchedItems>
+}
+
+/** Which items to write: a filter, or words to search for, or both. */
+export type ManyQuery<Item> = Pick<CallQuery<Item>, 'filter' | 'q'>
 
 /** The methods that all collections have. */
 export interface BasicCalls<Item> {

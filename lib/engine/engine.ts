@@ -78,8 +78,8 @@ function withParentCheck ({ parent }: Collection, next: Run): Run {
 export function describeLayers (definition: Definition<object, unknown>, door: Door = 'http'): string {
   const collection = toCollection(definition)
   const custom = [...collection.attached.actions.values()].map(toActionInfo)
-  // A POST creates one item or several.
-  const bulk = [...collection.attached.bulk.values()].filter(({ run }) => run !== undefined)
+  // Over HTTP, a POST creates one item or several.
+  const bulk = [...collection.attached.bulk.values()].filter(({ run }) => run !== undefined || door === 'code')
   const actions = [...[...collection.actions].map((name) => actionInfos[name]), ...bulk.map(toBulkInfo), ...custom]
   return actions
     .map((action) => describeSteps(getStepsName(action), getSteps(collection, action, { door, isJoined: false })))

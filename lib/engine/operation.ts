@@ -38,6 +38,8 @@ export interface Operation {
   readonly segment: string
   /** Undefined for the collection, and if no item can have this segment. */
   readonly id: Id | undefined
+  /** The ids of several new items, as far as the app states them. */
+  readonly ids?: ReadonlyArray<Id | undefined> | undefined
   /** Properties whose values the URI sets, such as the id of the parent of a nested collection. */
   readonly fixed: Readonly<Record<string, Id>> | undefined
   /** What the caller sees. */

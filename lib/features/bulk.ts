@@ -1,3 +1,4 @@
+import type { AddedBulk } from '../engine/action-info.ts'
 import type { Content } from '../engine/operation.ts'
 import { createRemoveMany, createUpdateMany } from '../engine/write-many.ts'
 import { Problem, problem } from '../http/problems.ts'
@@ -33,6 +34,11 @@ export interface BulkOptions {
   maximum?: number
 }
 
+type MethodsOf<Given> =
+  | 'createMany'
+  | (Given extends { readonly update: true } ? 'updateMany' : never)
+  | (Given extends { readonly remove: true } ? 'removeMany' : never)
+
 /**
  * POST accepts an array of items as well, and creates all of them or none. With `update` and `remove`, PATCH and DELETE
  * of the collection write to all items that match a filter, in one transaction.
@@ -41,7 +47,10 @@ export interface BulkOptions {
  * define({ name: 'products', schema: Product, storage: sqlite(database) })
  *   .with(bulk({ update: true, remove: true, maximum: 1000 }))
  */
-export function bulk (options: BulkOptions = {}): Feature<object> {
+export function bulk<const Given extends BulkOptions = Record<never, never>> (
+  given?: Given
+): Feature<object, AddedBulk<MethodsOf<Given>>> {
+  const options: BulkOptions = given ?? {}
   return {
     name: 'bulk',
     inherited: true,
@@ -62,6 +71,9 @@ export function bulk (options: BulkOptions = {}): Feature<object> {
       host.wrap('content', (next, { name }) => {
         return name === 'create' ? (...parameters) => acceptArray(next(...parameters), maximum) : next
       }, { doors: ['http'] })
+      host.wrap('content', (next, { bulk }) => {
+        return bulk?.name === 'create' ? (...parameters) => acceptArray(next(...parameters), maximum) : next
+      }, { doors: ['code'] })
       host.describe((operation, { name }, { contents }) => {
         if (name === 'create') describeArrays(operation, contents, maximum)
       })

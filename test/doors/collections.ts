@@ -5,7 +5,7 @@ import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import * as features from '../../lib/features/index.ts'
 import collection, { define, problem, registry } from '../../lib/index.ts'
-import type { CollectionCalls, Definition, Feature, Shape, StatementEvent, Storage } from '../../lib/index.ts'
+import type { CollectionCalls, Definition, Feature, ManyCalls, Shape, StatementEvent, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import type { TableDefinition } from '../../lib/storage/sql.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
@@ -27,7 +27,9 @@ export const Note = Type.Object({
 
 export type NoteItem = typeof Note.static
 type Notes = Definition<NoteItem, features.AddedAction<'archive', 'item', { reason?: string }, undefined>>
-export type NoteCalls = CollectionCalls<NoteItem, features.AddedAction<'archive', 'item', { reason?: string }, undefined>>
+export type NoteCalls =
+  CollectionCalls<NoteItem, features.AddedAction<'archive', 'item', { reason?: string }, undefined>> &
+  Partial<ManyCalls<NoteItem>>
 
 type Authors = Definition<typeof Author.static>
 

@@ -28,6 +28,7 @@ export interface Step {
 
 const first = { id: 'n1', text: 'first', authorId: 'ada' }
 const second = { id: 'n2', text: 'second', secret: 'x', authorId: 'ada' }
+const firstTwo = { filter: { 'id.in': ['n1', 'n2'] } }
 const staleTag = '"0.json"'
 
 export const steps: readonly Step[] = [
@@ -236,7 +237,8 @@ export const steps: readonly Step[] = [
   },
   {
     title: 'update all that match',
-    request: { method: 'PATCH', target: '?id.in=n1,n2', content: { rank: 5 }, headers: { 'idempotency-key': '"m"' } }
+    request: { method: 'PATCH', target: '?id.in=n1,n2', content: { rank: 5 }, headers: { 'idempotency-key': '"m"' } },
+    call: async (notes, options) => notes.updateMany?.(firstTwo, { rank: 5 }, options)
   },
   {
     title: 'repeat that',
@@ -244,11 +246,13 @@ export const steps: readonly Step[] = [
   },
   {
     title: 'update several with an invalid value',
-    request: { method: 'PATCH', target: '?id.in=n1,n2', content: { rank: 'high' } }
+    request: { method: 'PATCH', target: '?id.in=n1,n2', content: { rank: 'high' } },
+    call: async (notes, options) => notes.updateMany?.(firstTwo, { text: 'x'.repeat(31) }, options)
   },
   {
     title: 'update several, and beforeWrite refuses',
-    request: { method: 'PATCH', target: '?id.in=n1,n2', content: { text: 'beforeWrite refuses' } }
+    request: { method: 'PATCH', target: '?id.in=n1,n2', content: { text: 'beforeWrite refuses' } },
+    call: async (notes, options) => notes.updateMany?.(firstTwo, { text: 'beforeWrite refuses' }, options)
   },
   {
     title: 'update too many',
@@ -256,15 +260,23 @@ export const steps: readonly Step[] = [
   },
   {
     title: 'remove several without permission',
-    request: { method: 'DELETE', target: '?id.in=n1,n2', user: 'ada' }
+    request: { method: 'DELETE', target: '?id.in=n1,n2', user: 'ada' },
+    call: async (notes, options) => notes.removeMany?.(firstTwo, options),
+    caller: 'ada'
   },
   {
     title: 'remove all that match',
-    request: { method: 'DELETE', target: '?id.in=n1,n2', headers: { prefer: 'return=representation' } }
+    request: { method: 'DELETE', target: '?id.in=n1,n2', headers: { prefer: 'return=representation' } },
+    call: async (notes, options) => notes.removeMany?.(firstTwo, options)
+  },
+  {
+    title: 'create several from code',
+    call: async (notes, options) => notes.createMany?.([{ ...first, id: 'n6' }, { ...first, id: 'n7' }], options)
   },
   {
     title: 'list what is left',
-    request: { method: 'GET', target: '?fields=id,rank,text' }
+    request: { method: 'GET', target: '?fields=id,rank,text' },
+    call: (notes, options) => collect(notes.list({}, options))
   }
 ]
 

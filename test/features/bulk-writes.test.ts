@@ -1,9 +1,12 @@
 import { tracingChannel } from 'node:diagnostics_channel'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
+import fc from 'fast-check'
 import { test } from 'tap'
 import type { Test } from 'tap'
+import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
@@ -12,7 +15,7 @@ import { within } from '../../lib/features/within.ts'
 import { hal } from '../../lib/formats/hal.ts'
 import { html } from '../../lib/formats/html.ts'
 import { xml } from '../../lib/formats/xml.ts'
-import { define, json, problem } from '../../lib/index.ts'
+import collection, { define, json, problem, registry } from '../../lib/index.ts'
 import type { Definition, Options, Shape, StatementEvent, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { build, logged, modified, request } from '../app.ts'
@@ -659,4 +662,178 @@ test('options that do not work are refused', async (t) => {
   orders({ routes: { list: { onRequest: guard } } }).with(bulk())
   orders({ routes: { all: { onRequest: guard } } }).with(bulk(both))
   orders({ routes: { list: { onRequest: guard } }, access: { allow: 'public' } }).with(bulk(both))
+})
+
+/** The calls of an app that does not listen. */
+async function openCalls (t: Test, { storage, prepare }: Opened, options: Partial<Options<typeof Order>> = {}) {
+  const definition = define({
+    name: 'orders',
+    schema: Order,
+    id: { generate: 'storage' },
+    storage,
+    ...options
+  }).with(bulk(both))
+  await prepare(definition)
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(registry)
+  await app.register(collection, definition)
+  await app.ready()
+  return { app, definition, calls: app.collection(definition) }
+}
+
+const inMemory: Opened = { storage: memory(), async prepare () {} }
+
+for (const [name, { skip, open: openStorage }] of Object.entries(opened)) {
+  test(`${name}: code creates, changes and removes several items`, { skip }, async (t) => {
+    const { calls } = await openCalls(t, await openStorage(t))
+    const created = await calls.createMany([{ status: 'open' }, { status: 'draft', total: 2 }, { status: 'open' }])
+    t.match(created, [{ id: 1, item: { status: 'open', total: 0 } }, { id: 2, item: { total: 2 } }, { id: 3 }])
+    t.equal(created[0]!.tag, (await calls.read(1)).tag)
+    const filter = { any: [{ status: 'open' }, { 'total.gt': 1 }], not: { id: 1 } }
+    t.strictSame(await calls.updateMany({ filter }, { status: 'closed' }), { count: 2, ids: [2, 3] })
+    t.match(await calls.read(2), { item: { status: 'closed', total: 2 } })
+    t.strictSame(await calls.removeMany({ filter: { status: 'closed' } }), { count: 2, ids: [2, 3] })
+    t.strictSame(await calls.removeMany({ filter: { status: 'closed' } }), { count: 0, ids: [] })
+  })
+
+  test(`${name}: writes to several items are part of a transaction`, { skip }, async (t) => {
+    const { calls } = await openCalls(t, await openStorage(t))
+    await calls.createMany([{ status: 'open' }, { status: 'open' }])
+    const failure = new Error('on purpose')
+    const filter = { status: 'open' }
+    await t.rejects(calls.transaction(async (transaction) => {
+      await calls.createMany([{ status: 'open' }], { transaction })
+      t.strictSame((await calls.updateMany({ filter }, { total: 5 }, { transaction })).ids.length, 3)
+      t.strictSame((await calls.removeMany({ filter: { total: 5 } }, { transaction })).count, 3)
+      throw failure
+    }), failure)
+    const statuses: unknown[] = []
+    for await (const { item } of calls.list()) statuses.push([item.status, item.total])
+    t.strictSame(statuses, [['open', 0], ['open', 0]])
+    await calls.transaction(async (transaction) => {
+      await calls.updateMany({ filter }, { total: 1 }, { transaction })
+      await calls.update(1, { total: 2 }, { transaction })
+    })
+    t.match(await calls.read(1), { item: { total: 2 } })
+    t.match(await calls.read(2), { item: { total: 1 } })
+  })
+
+  test(`${name}: an update of several items does what single updates do`, { skip }, async (t) => {
+    const { calls } = await openCalls(t, await openStorage(t), { unique: ['code'] })
+    // Content with NUL is refused.
+    const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary-ascii' }))
+      .map((given) => given.replaceAll('\0', ''))
+    const item = fc.record({
+      status: fc.constantFrom('draft', 'open', 'closed'),
+      total: fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0)),
+      customer: fc.option(text, { nil: undefined }),
+      place: fc.option(fc.record({ city: text }), { nil: undefined })
+    })
+    const change = fc.record({
+      status: fc.constantFrom('draft', 'open', 'closed', 'lost'),
+      total: fc.oneof(fc.integer(), fc.constant(null)),
+      customer: fc.constantFrom('ada', '', null),
+      place: fc.oneof(fc.constant(null), fc.record({ city: fc.constantFrom('a"b', null), zip: fc.constant('1') })),
+      code: fc.constantFrom('a', 'b')
+    }, { requiredKeys: [] })
+    const readAll = async (): Promise<object[]> => {
+      const items: object[] = []
+      for await (const { item: { id, updatedAt, ...rest } } of calls.list({ sort: ['id'] })) items.push(rest)
+      return items
+    }
+    await fc.assert(fc.asyncProperty(fc.array(item, { minLength: 1, maxLength: 5 }), change, async (items, patch) => {
+      await calls.removeMany({ filter: { 'id.null': false } })
+      // Items as a client would send them.
+      const contents = JSON.parse(JSON.stringify(items)) as OrderItem[]
+      const created = await calls.createMany(contents)
+      const before = await readAll()
+      const matching = created.filter((entry) => entry.item.status === 'open').map(({ id }) => id)
+      const single = calls.transaction(async (transaction) => {
+        for (const id of matching) await calls.update(id, patch as object, { transaction })
+        throw Object.assign(new Error('undone'), { items: await readInside(transaction) })
+      })
+      async function readInside (transaction: Parameters<Parameters<typeof calls.transaction>[0]>[0]) {
+        const items: object[] = []
+        const list = calls.list({ sort: ['id'] }, { transaction })
+        for await (const { item: { id, updatedAt, ...rest } } of list) items.push(rest)
+        return items
+      }
+      const expected = await single.catch((error: { items?: object[], code?: string }) => error)
+      const actual = await calls.updateMany({ filter: { status: 'open' } }, patch as object)
+        .then(({ ids }) => ({ ids }), (error: { code?: string }) => error)
+      if ('ids' in actual) {
+        t.strictSame(actual.ids, matching)
+        t.strictSame(await readAll(), (expected as { items?: object[] }).items)
+      } else {
+        t.equal(actual.code, (expected as { code?: string }).code)
+        t.strictSame(await readAll(), before)
+      }
+    }), { numRuns: name === 'memory' ? 100 : 40 })
+  })
+}
+
+test('from code, the rules of the caller apply', async (t) => {
+  const { calls } = await openCalls(t, inMemory, {
+    access: {
+      authenticate: () => undefined,
+      allow: ({ caller, action }) => caller === 'ada' || (caller === 'writer' && action !== 'list'),
+      scope: ({ caller }) => ({ values: { customer: String(caller) } }),
+      visible: { total: () => false }
+    }
+  })
+  const caller = 'ada'
+  await calls.createMany([{ status: 'open' }], { caller })
+  await calls.createMany([{ status: 'open', customer: 'bob' }, { status: 'open', customer: 'ada' }])
+  const open = { filter: { status: 'open' } }
+  await t.rejects(calls.updateMany(open, { status: 'closed' }, { caller: 'writer' }), { code: 'forbidden' })
+  await t.rejects(calls.removeMany(open, { caller: undefined }), { code: 'unauthenticated' })
+  await t.rejects(calls.updateMany({ filter: { total: 0 } }, { status: 'closed' }, { caller }), { code: 'validation-failed' })
+  await t.rejects(calls.updateMany(open, { total: 7 }, { caller }), { code: 'validation-failed' })
+  t.strictSame(await calls.updateMany(open, { status: 'closed' }, { caller }), { count: 2, ids: [1, 3] })
+  t.strictSame(await calls.removeMany(open), { count: 1, ids: [2] })
+})
+
+test('from code, mistakes are refused', async (t) => {
+  const { calls } = await openCalls(t, inMemory)
+  await t.rejects(calls.createMany({ status: 'open' } as never), new TypeError('createMany() takes an array of items.'))
+  await t.rejects(calls.createMany([]), { code: 'validation-failed' })
+  await t.rejects(calls.createMany(Array.from({ length: 11 }, () => ({ status: 'open' }))), { code: 'validation-failed' })
+  await t.rejects(calls.createMany([{ status: 'open' }, { status: 'lost' }]), {
+    code: 'validation-failed',
+    errors: [{ pointer: '/1/status' }]
+  })
+  await t.rejects(calls.updateMany({}, { status: 'open' }), { code: 'invalid-query' })
+  await t.rejects(calls.updateMany({ filter: {} }, { status: 'open' }), { code: 'invalid-query' })
+  await t.rejects(calls.removeMany({ filter: { all: [] } }), { code: 'invalid-query' })
+  await t.rejects(calls.removeMany({ filter: { status: 'open' }, limit: 1 } as never), {
+    message: 'A query has no property "limit". Available properties: filter, q.'
+  })
+  await t.rejects(calls.updateMany({ filter: { status: 'open' } }, [] as never), { code: 'validation-failed' })
+  await calls.createMany([{ status: 'open' }])
+  const refused = calls.updateMany({ filter: { status: 'open' } }, { status: 'lost' })
+  await t.rejects(refused, { code: 'validation-failed', message: /Item 1/ })
+})
+
+test('the app can choose the ids of several new items', async (t) => {
+  const definition = define({
+    name: 'notes',
+    schema: Type.Object({ id: Type.String({ format: 'uuid' }), text: Type.String() }),
+    storage: memory()
+  }).with(bulk())
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(registry)
+  await app.register(collection, definition)
+  await app.ready()
+  const id = '01900000-0000-7000-8000-000000000001'
+  const calls = app.collection(definition)
+  const [first, second] = await calls.createMany([{ id, text: 'a' }, { text: 'b' }])
+  t.equal(first!.id, id)
+  t.not(second!.id, id)
+  await t.rejects(calls.createMany([{ text: 'a' }, { id: 'x', text: 'b' }]), { errors: [{ pointer: '/1/id' }] })
+})
+
+test('a custom action cannot have the name of a method for several items', async (t) => {
+  t.throws(() => orders().with(action('updateMany', { run () {} })), { message: /Choose another name/ })
 })

@@ -22,7 +22,7 @@ const Note = Type.Object({
 const Author = Type.Object({ id: Type.String(), name: Type.String() })
 const authors = define({ name: 'authors', schema: Author, storage: memory({ items: [{ id: 'ada', name: 'Ada' }] }) })
 
-const all: Readonly<Record<string, Feature<object>>> = {
+const all: Readonly<Record<string, Feature<object, unknown>>> = {
   bulk: features.bulk({ maximum: 2 }),
   deprecation: features.deprecation({ since: '2026-01-01' }),
   expand: features.expand({ author: { collection: authors, property: 'authorId' } }),

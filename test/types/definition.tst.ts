@@ -21,7 +21,7 @@ import {
   softDelete,
   timeout
 } from 'fastify-collections/features'
-import type { DeprecationOptions } from 'fastify-collections/features'
+import type { AddedBulk, DeprecationOptions } from 'fastify-collections/features'
 import { memory } from '../../lib/storage/memory.ts'
 import type { SqlAdapter } from '../../lib/storage/sql.ts'
 
@@ -389,7 +389,7 @@ test('softDelete accepts a property of the item and a function of the request', 
       }
     })
   )
-  expect(users.with(softDelete({ property: 'createdAt' }), bulk(), idempotency())).type.toBe<typeof users>()
+  expect(users.with(softDelete({ property: 'createdAt' }), timeout(1), idempotency())).type.toBe<typeof users>()
   expect(users.with).type.not.toBeCallableWith(softDelete<User>({ property: 'createdAt', allow: () => true }), 'bulk')
   // @ts-expect-error Type '"createAt"' is not assignable
   users.with(softDelete({ property: 'createAt' }))
@@ -425,9 +425,9 @@ test('an older version is typed by both schemas, without a cast', () => {
 
 test('defineWith shares options and features', () => {
   const defineOne = defineWith({ storage: memory(), list: { limit: { default: 5 } } }, bulk(), idempotency())
-  expect(defineOne({ name: 'users', schema: User034 })).type.toBe<Definition<User>>()
+  expect(defineOne({ name: 'users', schema: User034 })).type.toBe<Definition<User, AddedBulk<'createMany'>>>()
   expect(defineOne({ name: 'users', schema: User034, storage: memory(), unique: ['email'] })).type.toBe<
-    Definition<User>
+    Definition<User, AddedBulk<'createMany'>>
   >()
   // @ts-expect-error is not assignable
   defineOne({ name: 'users', schema: User034, unique: ['mail'] })

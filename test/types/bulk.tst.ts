@@ -1,0 +1,43 @@
+import { expect, test } from 'tstyche'
+import type { FastifyInstance } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import { define } from '../../lib/index.ts'
+import type { MatchedItems, StoredItem } from '../../lib/index.ts'
+import { bulk } from '../../lib/features/bulk.ts'
+import { idempotency } from '../../lib/features/idempotency.ts'
+import { memory } from '../../lib/storage/memory.ts'
+
+declare const app: FastifyInstance
+
+const Order = Type.Object({ id: Type.Integer(), status: Type.String(), note: Type.Optional(Type.String()) })
+interface Item {
+  id: number
+  status: string
+  note?: string
+}
+const base = define({ name: 'orders', schema: Order, storage: memory() })
+
+test('calls from code have the methods that bulk adds', () => {
+  const calls = app.collection(base.with(idempotency(), bulk({ update: true, remove: true, maximum: 5 })))
+  expect(calls.createMany([{ status: 'open' }])).type.toBe<Promise<ReadonlyArray<StoredItem<Item>>>>()
+  expect(calls.createMany).type.not.toBeCallableWith([{ stats: 'open' }])
+  expect(calls.createMany).type.not.toBeCallableWith({ status: 'open' })
+  expect(calls.updateMany({ filter: { status: 'open' } }, { note: null })).type.toBe<Promise<MatchedItems>>()
+  expect(calls.updateMany).type.toBeCallableWith({ filter: { 'id.in': [1] }, q: 'x' }, { status: 'x' }, { caller: 'ada' })
+  expect(calls.updateMany).type.not.toBeCallableWith({ filter: { stats: 'open' } }, { note: null })
+  expect(calls.updateMany).type.not.toBeCallableWith({ filter: {}, limit: 1 }, { note: null })
+  expect(calls.updateMany).type.not.toBeCallableWith({ filter: { status: 'open' } }, { status: 1 })
+  expect(calls.updateMany).type.not.toBeCallableWith({ filter: { status: 'open' } }, {}, { ifMatch: '"a"' })
+  expect(calls.removeMany({ q: 'x' })).type.toBe<Promise<MatchedItems>>()
+})
+
+test('calls from code have no methods that bulk does not add', () => {
+  expect(app.collection(base)).type.not.toHaveProperty('createMany')
+  const creating = app.collection(base.with(bulk()))
+  expect(creating).type.toHaveProperty('createMany')
+  expect(creating).type.not.toHaveProperty('updateMany')
+  const removing = app.collection(base.with(bulk({ remove: true, update: false })))
+  expect(removing).type.toHaveProperty('removeMany')
+  expect(removing).type.not.toHaveProperty('updateMany')
+  expect(bulk).type.not.toBeCallableWith({ updates: true })
+})
