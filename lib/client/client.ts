@@ -1,12 +1,28 @@
-import type { ActionMethods, AddsOfCollection, Call, Client, ClientOptions, ItemOfCollection, Marks } from './types.ts'
+import type {
+  ActionMethods,
+  AddsOfCollection,
+  BulkMethods,
+  Call,
+  Client,
+  ClientOptions,
+  ItemOfCollection,
+  ManyCall,
+  Marks,
+  MatchedItems
+} from './types.ts'
 
 export type {
   ActionMethods,
   AddsOfCollection,
+  BulkMethods,
   Call,
   Client,
   ClientOptions,
+  ManyCall,
+  ManyMethods,
+  ManyQuery,
   Marks,
+  MatchedItems,
   PageOfItems,
   Query,
   Seen,
@@ -64,7 +80,8 @@ interface RequestOptions extends Call {
 /** The client of a definition: a method for each action, also for custom ones. */
 export type ClientOf<Definition, Given extends Marks = object> =
   Client<ItemOfCollection<Definition>, Given> &
-  ActionMethods<ItemOfCollection<Definition>, Given, AddsOfCollection<Definition>>
+  ActionMethods<ItemOfCollection<Definition>, Given, AddsOfCollection<Definition>> &
+  BulkMethods<ItemOfCollection<Definition>, Given, AddsOfCollection<Definition>>
 
 /**
  * Creates a typed client of the collection at a URI, for browsers and Node.js.
@@ -213,6 +230,27 @@ export function client<Definition, Given extends Marks = object> (
     await write(target, { ...call, method: 'DELETE' })
   }
 
+  async function createMany (body: readonly object[], call?: Call): Promise<Item[]> {
+    const text = await (await send(base, { ...call, method: 'POST', body })).text()
+    return text === '' ? [] : (JSON.parse(text) as Item[]).map((item) => remember(item))
+  }
+
+  async function writeMany (query: object, request: RequestOptions & ManyCall): Promise<MatchedItems> {
+    const { ids, ...options } = request
+    const headers = { ...ids === true && { prefer: 'return=representation' }, ...request.headers }
+    const content = await readContent(await send(`${base}?${buildSearch(query)}`, { ...options, headers }))
+    const { count, ids: matched } = Object(content) as Partial<MatchedItems>
+    return { count, ids: matched }
+  }
+
+  async function updateMany (query: object, body: object, call?: ManyCall): Promise<MatchedItems> {
+    return writeMany(query, { ...call, method: 'PATCH', body, type: 'application/merge-patch+json' })
+  }
+
+  async function removeMany (query: object, call?: ManyCall): Promise<MatchedItems> {
+    return writeMany(query, { ...call, method: 'DELETE' })
+  }
+
   /** Whether an action is on an item: then it is called with an id, or with an item of this client. */
   function isTarget (value: unknown): value is Target {
     return typeof value === 'string' || typeof value === 'number' || tags.has(Object(value))
@@ -229,7 +267,9 @@ export function client<Definition, Given extends Marks = object> (
     return isItem ? readWritten(response, getId(target)) : readContent(response)
   }
 
-  const collection: Record<string, unknown> = { list, pages, create, read, replace, update, remove }
+  const collection: Record<string, unknown> = {
+    list, pages, create, read, replace, update, remove, createMany, updateMany, removeMany
+  }
   // The functions above do not know the type of the items, and the names of custom actions are known to the types only.
   return new Proxy(collection, {
     get (methods, name) {
@@ -254,7 +294,12 @@ function isSameItem (item: Item, current: Item): boolean {
 function buildSearch (query: object): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) search.append(name, String(value))
+    if (value !== undefined) search.append(name, Array.isArray(value) ? value.map(escapeComma).join() : String(value))
   }
   return String(search)
+}
+
+/** The values of a list are separated by commas. */
+function escapeComma (value: unknown): string {
+  return String(value).replace(/[\\,]/g, '\\$&')
 }

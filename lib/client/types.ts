@@ -1,7 +1,7 @@
 import type { Patch } from '../http/merge-patch.ts'
 import type { InputParameter } from '../engine/call-types.ts'
 import type { Definition as AnyDefinition } from '../collection.ts'
-import type { AddedAction } from '../engine/action-info.ts'
+import type { AddedAction, AddedBulk } from '../engine/action-info.ts'
 import type { PropertyOf } from '../schema/static.ts'
 
 // The types of the client, derived from the type of the definition.
@@ -108,6 +108,53 @@ export type ActionMethods<Item, Given extends Marks, Adds> = {
       Promise<Added['output'] extends undefined ? Seen<Item, Given> : Added['output']>
     : (...parameters: [...InputParameter<Added['input']>, call?: Call]) =>
       Promise<Added['output'] extends undefined ? void : Added['output']>
+}
+
+/** The methods for several items that `bulk()` adds. */
+export type BulkMethods<Item, Given extends Marks, Adds> =
+  Pick<ManyMethods<Item, Given>, Extract<Adds, AddedBulk>['bulk']>
+
+/** Which items to write: properties to filter by, with or without an operator, and words to search for. */
+export type ManyQuery<Item> = Omit<Query<Item>, Exclude<Reserved, 'q'>>
+
+/** The options of a write to all items that match. */
+export interface ManyCall extends Call {
+  /** Whether the result has the ids of the items. */
+  readonly ids?: boolean
+}
+
+/** The items that matched a query. */
+export interface MatchedItems {
+  /** How many items matched; undefined if the caller may not read. */
+  readonly count: number | undefined
+  /** Their ids, if they were requested. */
+  readonly ids: ReadonlyArray<string | number> | undefined
+}
+
+/** The methods for several items. Each writes all of them or none. */
+export interface ManyMethods<Item, Given extends Marks = object> {
+  /**
+   * Creates several items, and returns them as the server has stored them. The result is empty if the caller may not
+   * read.
+   *
+   * @example
+   * const [ada, bob] = await users.createMany([{ name: 'Ada' }, { name: 'Bob' }])
+   */
+  createMany (items: ReadonlyArray<Sent<Item, Given>>, call?: Call): Promise<ReadonlyArray<Seen<Item, Given>>>
+  /**
+   * Changes some properties of all items that match.
+   *
+   * @example
+   * const { count } = await orders.updateMany({ status: 'open' }, { status: 'closed' })
+   */
+  updateMany (query: ManyQuery<Item>, patch: Patch<Item>, call?: ManyCall): Promise<MatchedItems>
+  /**
+   * Removes all items that match.
+   *
+   * @example
+   * const { ids } = await orders.removeMany({ 'createdAt.lt': '2026-01-01T00:00:00Z' }, { ids: true })
+   */
+  removeMany (query: ManyQuery<Item>, call?: ManyCall): Promise<MatchedItems>
 }
 
 /** Takes ids or items. A write with an item fails with a StaleError if the item has changed since it was read. */

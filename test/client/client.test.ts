@@ -8,6 +8,7 @@ import ts from 'typescript'
 import { client, ProblemError, StaleError } from '../../lib/client/client.ts'
 import collection, { corsOptions, define } from '../../lib/index.ts'
 import { action } from '../../lib/features/action.ts'
+import { bulk } from '../../lib/features/bulk.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { listen } from '../wire.ts'
 
@@ -286,4 +287,38 @@ test('custom actions are methods, with the entity tag of the item as preconditio
   const minimal = await users.promote(ada.id, { role: 'reader' }, { headers: { prefer: 'return=minimal' } })
   t.strictSame(minimal, { id: ada.id })
   t.equal(await Promise.resolve(users), users, 'it does not look like a promise')
+})
+
+test('the client creates, changes and removes several items', async (t) => {
+  const definition = defineUsers().with(bulk({ update: true, remove: true }))
+  const { base, requests } = await service(t, definition)
+  const users = client<typeof definition, Given>(base)
+  const [ada, bob, cy] = await users.createMany([{ name: 'Ada' }, { name: 'Bob' }, { name: 'Cy', role: 'admin' }])
+  t.match([ada, bob], [{ name: 'Ada', role: 'reader' }, { name: 'Bob' }])
+  await users.update(ada!, { age: 36 })
+  t.strictSame(await users.updateMany({ role: 'reader' }, { role: 'editor' }), { count: 2, ids: undefined })
+  t.match(requests.at(-1), {
+    method: 'PATCH',
+    path: '/users?role=reader',
+    headers: { 'content-type': 'application/merge-patch+json' }
+  })
+  const removed = await users.removeMany({ 'name.in': ['Bob', 'Cy'] }, { ids: true, headers: { 'x-job': '7' } })
+  t.strictSame(removed, { count: 2, ids: [bob!.id, cy!.id] })
+  t.match(requests.at(-1)?.headers, { 'x-job': '7', prefer: 'return=representation' })
+  await t.rejects(users.removeMany({}), { status: 400, code: 'invalid-query' })
+  await t.rejects(users.updateMany({ role: 'editor' }, { name: '' }), ProblemError)
+  const minimal = { headers: { prefer: 'return=minimal' } }
+  t.strictSame(await users.updateMany({ role: 'editor' }, { age: 1 }, minimal), { count: undefined, ids: undefined })
+  t.strictSame(await users.createMany([{ name: 'Di' }], minimal), [])
+})
+
+test('a value with a comma is one value of a list', async (t) => {
+  const definition = defineUsers().with(bulk({ remove: true }))
+  const { base } = await service(t, definition)
+  const users = client<typeof definition, Given>(base)
+  await users.createMany([{ name: 'a' }, { name: 'b' }, { name: 'a,b' }, { name: 'a\\' }])
+  t.strictSame(await users.removeMany({ 'name.in': ['a,b', 'a\\'] }), { count: 2, ids: undefined })
+  const names: string[] = []
+  for await (const { name } of users.list({ sort: ['name'] })) names.push(name)
+  t.strictSame(names, ['a', 'b'])
 })

@@ -3,6 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { define } from '../../lib/index.ts'
 import type { MatchedItems, StoredItem } from '../../lib/index.ts'
+import { client } from '../../lib/client/client.ts'
+import type { MatchedItems as MatchedByClient } from '../../lib/client/client.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -17,8 +19,10 @@ interface Item {
 }
 const base = define({ name: 'orders', schema: Order, storage: memory() })
 
+const definition = base.with(idempotency(), bulk({ update: true, remove: true, maximum: 5 }))
+
 test('calls from code have the methods that bulk adds', () => {
-  const calls = app.collection(base.with(idempotency(), bulk({ update: true, remove: true, maximum: 5 })))
+  const calls = app.collection(definition)
   expect(calls.createMany([{ status: 'open' }])).type.toBe<Promise<ReadonlyArray<StoredItem<Item>>>>()
   expect(calls.createMany).type.not.toBeCallableWith([{ stats: 'open' }])
   expect(calls.createMany).type.not.toBeCallableWith({ status: 'open' })
@@ -40,4 +44,15 @@ test('calls from code have no methods that bulk does not add', () => {
   expect(removing).type.toHaveProperty('removeMany')
   expect(removing).type.not.toHaveProperty('updateMany')
   expect(bulk).type.not.toBeCallableWith({ updates: true })
+})
+
+test('the typed client has the methods that bulk adds', () => {
+  const orders = client<typeof definition>('/orders')
+  expect(orders.createMany([{ status: 'open' }])).type.toBe<Promise<ReadonlyArray<Readonly<Omit<Item, never>>>>>()
+  expect(orders.updateMany({ status: 'open' }, { note: null })).type.toBe<Promise<MatchedByClient>>()
+  expect(orders.updateMany).type.toBeCallableWith({ 'id.in': [1, 2], q: 'x' }, { status: 'x' }, { ids: true })
+  expect(orders.updateMany).type.not.toBeCallableWith({ status: 'open' }, { status: 1 })
+  expect(orders.updateMany).type.not.toBeCallableWith({ stats: 'open' }, { status: 'x' })
+  expect(orders.removeMany).type.not.toBeCallableWith({ status: 'open', limit: 1 })
+  expect(client<typeof base>('/orders')).type.not.toHaveProperty('createMany')
 })
