@@ -1,7 +1,8 @@
 import { client } from './client.ts'
-import type { AddsOfCollection, Call, ClientOptions, ItemOfCollection, Patch } from './types.ts'
+import type { AddsOfCollection, Call, ClientOptions, ItemOfCollection } from './types.ts'
 import type { Definition as AnyDefinition } from '../collection.ts'
-import type { AddedAction } from '../features/action.ts'
+import type { AddedAction } from '../engine/action-info.ts'
+import type { Patch } from '../http/merge-patch.ts'
 
 // A typed client for batches.
 
