@@ -53,7 +53,8 @@ export async function buildItem (
     ? type.complete(draft)
     : await callBeforeValidation(collection, operation, { action: kind, item: draft, before, id })
   if (complete instanceof Problem) return complete
-  const item = shouldRefine(collection, type) ? await type.refine(complete, { id, fixed }) : complete
+  const refined = shouldRefine(collection, type) ? type.refine(complete, { id, fixed }) : complete
+  const item = refined instanceof Promise ? await refined : refined
   if (item instanceof Problem) return item
   return (before === undefined ? checkAddress(type, item, draftId) : undefined) ??
     (scope && checkScope(item, scope)) ??

@@ -98,7 +98,10 @@ export async function writeItem (
     return runTransaction(collection, operation, attempt, { isForApp: true })
   }
   // It waits for other writes to the item before it takes a connection, which would wait for the lock.
-  const callsApp = isInside || collection.hooks.beforeValidation !== undefined || hasHooksInTransaction(collection)
+  const callsApp = isInside ||
+    collection.hooks.beforeValidation !== undefined ||
+    operation.view.type.refinement?.callsApp === true ||
+    hasHooksInTransaction(collection)
   const outcome = id === undefined || action.safe
     ? toProblem(await run())
     : await retryWrite(collection, { id, operation, callsApp }, run)

@@ -22,7 +22,7 @@ interface FailureWithError extends Failure {
 export const maxFailures = 100
 
 /** In characters. Clients choose the names in a map, and each failure below one repeats it. */
-const maxPointerLength = 2000
+export const maxPointerLength = 2000
 
 /** Whether the pointer to a part of the value is too long to be repeated in many failures. */
 export function hasLongPointers (value: unknown, maximum = maxPointerLength): boolean {

@@ -17,7 +17,7 @@ import type { Identity } from './ids.ts'
 import { MessageSchemas } from './message-schemas.ts'
 import { readProperties } from './properties.ts'
 import type { Annotation, Properties } from './properties.ts'
-import { refineValue } from './refinement.ts'
+import { continueWith, refineValue } from './refinement.ts'
 import type { Refinement } from './refinement.ts'
 import { addAnnotations, makeOptional, rewriteSchema, trustProperties } from './rewrite-schema.ts'
 import { removeSecrets } from './secrets.ts'
@@ -266,25 +266,28 @@ export class ItemType {
   }
 
   /** Checks an item that is valid by its JSON Schema with the library of the schema, which can change values. */
-  async refine (item: object, { isDraft = false, id, fixed }: RefinedItem = {}): Promise<object | Problem> {
+  refine (item: object, options: RefinedItem = {}): object | Problem | Promise<object | Problem> {
+    const { isDraft = false, id, fixed } = options
     const { refinement, properties, hidden, dateTimes, id: { property } } = this
     if (refinement === undefined) return item
     const placeholder = Object.hasOwn(item, property) ? undefined : createPlaceholder(this.id)
     const whole = placeholder === undefined ? item : { ...item, [property]: placeholder }
     const { draft, returned } = this.#validators
-    const refined = await refineValue(refinement, whole, {
+    const refined = refineValue(refinement, whole, {
       source: `Collection ${this.name}`,
       properties,
       hidden,
       isDraft,
       findFailures: isDraft ? draft : returned
     })
-    if (refined.failures !== undefined) return validationProblem(refined.failures)
-    if (refined.value === whole) return item
-    const { [property]: ownId, ...others } = refined.value as JsonObject
-    if (id !== undefined && ownId !== id) return differsFromUri(property, id as Id)
-    const changed = normalizeDates(placeholder === undefined ? refined.value : others, dateTimes)
-    return (fixed && this.checkFixed(changed, fixed)) ?? changed
+    return continueWith(refined, ({ failures, value }) => {
+      if (failures !== undefined) return validationProblem(failures)
+      if (value === whole) return item
+      const { [property]: ownId, ...others } = value as JsonObject
+      if (id !== undefined && ownId !== id) return differsFromUri(property, id as Id)
+      const changed = normalizeDates(placeholder === undefined ? value : others, dateTimes)
+      return (fixed && this.checkFixed(changed, fixed)) ?? changed
+    })
   }
 
   /** Whether an item equals the stored one, apart from the time of its update. */

@@ -2,7 +2,7 @@ import { toPointer } from '../http/json-pointer.ts'
 import { isObject } from '../http/json-value.ts'
 import type { JsonObject } from '../http/json-value.ts'
 import { getProperty } from './annotations.ts'
-import { maxFailures } from './failures.ts'
+import { maxFailures, maxPointerLength } from './failures.ts'
 import type { Failure } from './failures.ts'
 import type { Properties } from './properties.ts'
 import type { StandardIssue, StandardResult } from './standard-schema.ts'
@@ -14,6 +14,8 @@ import type { StandardIssue, StandardResult } from './standard-schema.ts'
 export interface Refinement {
   readonly vendor: string
   readonly validate: (value: unknown) => StandardResult | Promise<StandardResult>
+  /** Whether it can call functions of the app that wait for others. */
+  readonly callsApp: boolean
 }
 
 /** What is refined, beside the value. */
@@ -33,30 +35,45 @@ export interface RefinedValue {
 /** The value to write, or what is wrong with it. */
 export type Refined =
   | { readonly value: object, readonly failures?: undefined }
-  | { readonly failures: readonly Failure[] }
+  | { readonly value?: undefined, readonly failures: readonly Failure[] }
 
 /**
  * Checks a value whose structure is valid. The library can change values, such as `trim` of zod. A changed value must
  * be valid, and must not change again: otherwise every write of the item would change it.
+ *
+ * Most schemas have no asynchronous refinement. Then the result is no promise, which saves every write two awaits.
  */
-export async function refineValue (
+export function refineValue (
   refinement: Refinement,
   value: object,
   context: RefinedValue
-): Promise<Refined> {
-  const result = await refinement.validate(value)
-  if (result.issues !== undefined) {
-    const failures = toFailures(refinement, result.issues, value, context)
-    return failures.length > 0 ? { failures } : { value }
-  }
-  const changed = applyChanges(value, result.value) as object
-  if (changed === value) return { value }
+): Refined | Promise<Refined> {
+  return continueWith(refinement.validate(value), (result) => {
+    if (result.issues !== undefined) {
+      const failures = toFailures(refinement, result.issues, value, context)
+      return failures.length > 0 ? { failures } : { value }
+    }
+    const changed = applyChanges(value, result.value) as object
+    return changed === value ? { value } : checkChanged(refinement, changed, context)
+  })
+}
+
+/** Calls the function with the result, now or when the promise is fulfilled. */
+export function continueWith<Value, Next> (
+  result: Value | Promise<Value>,
+  next: (value: Value) => Next | Promise<Next>
+): Next | Promise<Next> {
+  return result instanceof Promise ? result.then(next) : next(result)
+}
+
+function checkChanged (refinement: Refinement, changed: object, context: RefinedValue): Refined | Promise<Refined> {
   const failures = context.findFailures(changed)
   if (failures !== undefined) return { failures }
-  const { issues, value: again } = await refinement.validate(changed)
-  if (issues === undefined && applyChanges(changed, again) === changed) return { value: changed }
-  throw new TypeError(`${context.source}: the schema changes a value, and refuses or changes the result again, ` +
-    'so the item would change with every write. Make the transformation idempotent, or move it to a hook.')
+  return continueWith(refinement.validate(changed), ({ issues, value }) => {
+    if (issues === undefined && applyChanges(changed, value) === changed) return { value: changed }
+    throw new TypeError(`${context.source}: the schema changes a value, and refuses or changes the result again, ` +
+      'so the item would change with every write. Make the transformation idempotent, or move it to a hook.')
+  })
 }
 
 /**
@@ -95,10 +112,13 @@ function toFailures (
   context: RefinedValue
 ): readonly Failure[] {
   const failures = new Map<string, Failure>()
+  let length = 0
   for (const issue of issues) {
     const path = Array.from(issue.path ?? [], (segment) => String(typeof segment === 'object' ? segment.key : segment))
     if (context.isDraft && isStillMissing(value, path, context.properties)) continue
     const failure = describeIssue(getMessage(vendor, issue), path, context)
+    length += failure.pointer.length
+    if (failures.size > 0 && length > maxFailures * maxPointerLength) break
     if (!failures.has(failure.pointer)) failures.set(failure.pointer, failure)
     if (failures.size === maxFailures) break
   }

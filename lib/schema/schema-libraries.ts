@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../storage/contract.ts'
 import { mapSubschemas } from './simplify-schema.ts'
-import type { StandardSchema } from './standard-schema.ts'
+import type { Refinement } from './refinement.ts'
+import type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.ts'
 import { isSchema } from './subschemas.ts'
 import { isKnownFormat } from './validation.ts'
 
@@ -104,6 +105,44 @@ const converters: Readonly<Record<string, string>> = {
   arktype: 'Install arktype 2.1.28 or newer.'
 }
 
+/** What `safeParseAsync` of zod returns. */
+interface ZodResult {
+  readonly data?: unknown
+  readonly error?: { readonly issues: readonly StandardIssue[] }
+}
+
+/**
+ * Returns what the library checks, if it checks values. The function of zod calls refinements first without waiting for
+ * them, and again if one returns a promise: a rejection of the first promise would end the process. So a schema of zod
+ * that has refinements is checked by its asynchronous method.
+ */
+export function getRefinement (schema: StandardSchema): Refinement | undefined {
+  const { vendor, validate } = schema['~standard']
+  if (typeof validate !== 'function') return undefined
+  const { safeParseAsync } = schema as { safeParseAsync?: (value: unknown) => Promise<ZodResult> }
+  if (vendor !== 'zod' || typeof safeParseAsync !== 'function') {
+    // arktype has no asynchronous refinements.
+    return { vendor, validate: (value) => validate(value), callsApp: vendor !== 'arktype' }
+  }
+  if (!hasZodRefinements(schema)) return { vendor, validate: (value) => validate(value), callsApp: false }
+  const validateAsync = async (value: unknown): Promise<StandardResult> => {
+    const { data, error } = await safeParseAsync(value)
+    return error === undefined ? { value: data } : { issues: error.issues }
+  }
+  return { vendor, validate: validateAsync, callsApp: true }
+}
+
+function hasZodRefinements (schema: StandardSchema): boolean {
+  let found = false
+  const override = ({ zodSchema: { _zod: { def } } }: ZodContext): void => {
+    found ||= def.checks?.some(({ _zod }) => _zod.def.check === 'custom') === true
+  }
+  // The converter visits every part.
+  const libraryOptions = { unrepresentable: 'any', override }
+  schema['~standard'].jsonSchema.output({ target: 'draft-2020-12', libraryOptions })
+  return found
+}
+
 /** What to do about a schema that its library cannot convert. */
 export function getAdvice (vendor: string): string {
   if (Object.hasOwn(converters, vendor)) return converters[vendor]!
@@ -123,7 +162,12 @@ interface ZodDefinition {
   readonly pattern?: RegExp
   readonly values?: readonly unknown[]
   readonly in?: { readonly _zod: { readonly def: { readonly type: string } } }
-  readonly checks?: ReadonlyArray<{ readonly _zod: { readonly def: { readonly pattern?: RegExp } } }>
+  readonly checks?: ReadonlyArray<{ readonly _zod: { readonly def: ZodCheck } }>
+}
+
+interface ZodCheck {
+  readonly check?: string
+  readonly pattern?: RegExp
 }
 
 const zodKinds: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import { BadSchema } from '../errors.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Refinement } from './refinement.ts'
-import { describeUnsupported, findUnsupported, getAdvice, toJsonSchemas } from './schema-libraries.ts'
+import { describeUnsupported, findUnsupported, getAdvice, getRefinement, toJsonSchemas } from './schema-libraries.ts'
 import { simplifySchema } from './simplify-schema.ts'
 import { DifferentSchemas, unifySchemas } from './unify-schemas.ts'
 
@@ -51,7 +51,7 @@ export interface ConvertedSchema {
 export function convertSchema (name: string, schema: unknown): ConvertedSchema {
   const standard: unknown = (Object(schema) as Partial<StandardSchema>)['~standard']
   if (standard === undefined) return { schema: schema as JsonSchema, refinement: undefined }
-  const { vendor, validate, jsonSchema } = Object(standard) as Partial<StandardSchema['~standard']>
+  const { vendor, jsonSchema } = Object(standard) as Partial<StandardSchema['~standard']>
   if (typeof vendor !== 'string') {
     throw new BadSchema(name, 'the schema has "~standard", but is not a Standard Schema: it has no vendor. ' +
       'Use a schema of TypeBox, zod, valibot or arktype.')
@@ -61,10 +61,7 @@ export function convertSchema (name: string, schema: unknown): ConvertedSchema {
   }
   const { input, output } = callConverter(name, schema as StandardSchema)
   checkObject(name, input)
-  return {
-    schema: unify(name, input, output),
-    refinement: typeof validate === 'function' ? { vendor, validate: (value) => validate(value) } : undefined
-  }
+  return { schema: unify(name, input, output), refinement: getRefinement(schema as StandardSchema) }
 }
 
 interface Conversion {

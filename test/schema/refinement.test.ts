@@ -145,14 +145,36 @@ test('a transformation that changes its own result is an error of the app', asyn
   }
 })
 
-test('an error that a refinement throws is a 500', async (t) => {
+test('an error that a refinement throws is a 500, and each refinement is called once', async (t) => {
   const { lines, logger } = logged()
-  const Note = z.object({ id, text: z.string().refine(() => { throw new Error('no connection') }) })
-  const app = await build(t, define({ name: 'notes', schema: Note, storage: memory() }), { logger })
-  const response = await app.inject({ method: 'POST', url: '/notes', ...payload({ text: 'a' }) })
-  t.equal(response.statusCode, 500)
-  t.notMatch(response.body, /no connection/)
-  t.match(lines.at(-1)?.err, { message: 'no connection' })
+  const unhandled: unknown[] = []
+  const listener = (error: unknown) => unhandled.push(error)
+  process.on('unhandledRejection', listener)
+  t.teardown(() => process.off('unhandledRejection', listener))
+  let calls = 0
+  const fail = () => {
+    calls++
+    throw new Error('no connection')
+  }
+  const checks = [
+    z.string().refine(fail),
+    z.string().refine(async () => fail()),
+    z.string().superRefine(async () => fail()),
+    z.string().check(async () => fail()),
+    z.array(z.lazy(() => z.string().refine(async () => fail())))
+  ]
+  for (const [index, text] of checks.entries()) {
+    const Note = z.object({ id, text })
+    const app = await build(t, define({ name: 'notes', schema: Note, storage: memory() }), { logger })
+    const content = { text: index === 4 ? ['a'] : 'a' }
+    const response = await app.inject({ method: 'POST', url: '/notes', ...payload(content) })
+    t.equal(response.statusCode, 500)
+    t.notMatch(response.body, /no connection/)
+    t.match(lines.at(-1)?.err, { message: 'no connection' })
+    t.equal(calls, index + 1)
+  }
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  t.strictSame(unhandled, [])
 })
 
 test('arrays and nested objects keep what the library does not change', async (t) => {
@@ -335,6 +357,33 @@ test('failures are limited in number and length, and each property has one', asy
   const { body } = await send(app, 'POST', '/notes', { list: Array.from({ length: 150 }, () => 'x') })
   t.equal(body.errors.length, 100)
   t.strictSame(body.errors[99], { pointer: '/list/99', message: `${'x'.repeat(500)}...` })
+
+  const Map = z.object({ id, map: z.record(z.string(), z.array(z.string().refine(() => false))) })
+  const maps = await build(t, define({ name: 'maps', schema: Map, storage: memory() }))
+  const long = await send(maps, 'POST', '/maps', { map: { ['k'.repeat(150_000)]: ['a', 'b', 'c'] } })
+  t.equal(long.body.errors.length, 1, 'a long name is not repeated for each value below it')
+})
+
+test('a refinement can call the collection, and write to the item that is written', async (t) => {
+  let write: (() => Promise<unknown>) | undefined
+  const Note = z.object({ id, text: z.string(), seen: z.int().default(0) }).refine(async ({ text }) => {
+    if (text === 'count') await write?.()
+    return true
+  })
+  const notes = define({ name: 'notes', schema: Note, storage: memory() })
+  const app = Fastify()
+  t.after(() => app.close())
+  await app.register(registry)
+  await app.register(collection, notes)
+  await app.ready()
+  const { body } = await send(app, 'POST', '/notes', { text: 'a' })
+  write = async () => {
+    write = undefined
+    await app.collection(notes).update(body.id, { seen: 1 })
+  }
+  const { status, body: patched } = await send(app, 'PATCH', `/notes/${body.id}`, { text: 'count' })
+  t.equal(status, 200)
+  t.match(patched, { text: 'count', seen: 1 }, 'the patch is applied again, to what was written in the meantime')
 })
 
 test('ids that clients choose, that the URI states, and that the storage generates', async (t) => {
