@@ -101,7 +101,7 @@ export function describeUnsupported (vendor: string, { path, kind }: Unsupported
 
 const converters: Readonly<Record<string, string>> = {
   valibot: 'Install @valibot/to-json-schema, and write schema: toStandardJsonSchema(schema).',
-  zod: 'Install zod 4.2 or newer.',
+  zod: 'Install zod 4.2 or newer, and import it from zod: zod/mini has none.',
   arktype: 'Install arktype 2.1.28 or newer.'
 }
 

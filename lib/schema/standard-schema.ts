@@ -3,6 +3,7 @@ import type { JsonSchema } from '../storage/contract.ts'
 import type { Refinement } from './refinement.ts'
 import { describeUnsupported, findUnsupported, getAdvice, getRefinement, toJsonSchemas } from './schema-libraries.ts'
 import { simplifySchema } from './simplify-schema.ts'
+import { isSchema } from './subschemas.ts'
 import { DifferentSchemas, unifySchemas } from './unify-schemas.ts'
 
 // Schemas of other libraries than TypeBox, by the interfaces of https://standardschema.dev.
@@ -47,10 +48,13 @@ export interface ConvertedSchema {
   readonly refinement: Refinement | undefined
 }
 
-/** Converts the schema of any library. A schema of TypeBox is JSON Schema already, and is returned as it is. */
+/**
+ * Converts the schema of any library. What is JSON Schema already, such as a schema of TypeBox or what `toJSONSchema`
+ * of zod returns, is returned as it is.
+ */
 export function convertSchema (name: string, schema: unknown): ConvertedSchema {
-  const standard: unknown = (Object(schema) as Partial<StandardSchema>)['~standard']
-  if (standard === undefined) return { schema: schema as JsonSchema, refinement: undefined }
+  const { properties, '~standard': standard } = Object(schema) as { properties?: unknown, '~standard'?: unknown }
+  if (standard === undefined || isSchema(properties)) return { schema: schema as JsonSchema, refinement: undefined }
   const { vendor, jsonSchema } = Object(standard) as Partial<StandardSchema['~standard']>
   if (typeof vendor !== 'string') {
     throw new BadSchema(name, 'the schema has "~standard", but is not a Standard Schema: it has no vendor. ' +
