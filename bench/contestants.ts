@@ -25,7 +25,11 @@ export const setups: Record<string, () => Promise<App>> = {
   action: () => import('./contestants/action.ts'),
   batch: () => import('./contestants/batch.ts'),
   'five-features': () => import('./contestants/five-features.ts'),
-  'fifty-collections': () => import('./contestants/fifty-collections.ts')
+  'fifty-collections': () => import('./contestants/fifty-collections.ts'),
+  zod: async () => (await import('./contestants/schemas.ts')).zod,
+  'zod-refined': async () => (await import('./contestants/schemas.ts')).refined,
+  valibot: async () => (await import('./contestants/schemas.ts')).valibot,
+  arktype: async () => (await import('./contestants/schemas.ts')).arktype
 }
 
 export async function app (name: string): Promise<App> {

@@ -108,7 +108,6 @@ function unify (name: string, input: JsonSchema, output: JsonSchema): JsonSchema
   try {
     return unifySchemas(input, output)
   } catch (cause) {
-    if (cause instanceof DifferentSchemas) throw new BadSchema(name, cause.message)
-    throw cause
+    throw cause instanceof DifferentSchemas ? new BadSchema(name, cause.message) : cause
   }
 }
