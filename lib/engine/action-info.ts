@@ -2,7 +2,7 @@ import type { AnyActionName } from '../action.ts'
 import type { Rule } from '../access/rules.ts'
 import type { RouteOptions } from '../options.ts'
 import type { JsonSchema } from '../storage/contract.ts'
-import type { Run } from './operation.ts'
+import type { Operation, Run, WriteMany } from './operation.ts'
 
 /** An action of a collection. */
 export interface ActionInfo {
@@ -23,6 +23,8 @@ export interface BulkAction {
   readonly maximum: number
   /** Runs it: a PATCH or DELETE of the collection. A POST creates one item or several, so it has none. */
   readonly run: Run | undefined
+  /** Returns a function that writes all items of a POST at once. */
+  readonly createWriteMany?: (operation: Operation) => WriteMany
 }
 
 /** An action that is not one of the six: a POST to a path of its own, such as `/orders/{id}/cancel`. */

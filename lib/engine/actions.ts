@@ -8,6 +8,7 @@ import { maxFailures } from '../schema/failures.ts'
 import type { Failure } from '../schema/failures.ts'
 import type { Entry } from '../storage/contract.ts'
 import { buildItem } from './build.ts'
+import { changeOperation } from './operation.ts'
 import type {
   ChangeRefusal,
   Content,
@@ -158,7 +159,9 @@ async function createMany (collection: Collection, operation: Operation, content
     return problem('validation-failed', { detail: 'No item was created.', properties: { errors } })
   }
   const changes = items.map((item): ItemChange => ({ action: 'create', before: undefined, item }))
-  const outcome = await storeChanges(collection, operation, {
+  const writeMany = collection.attached.bulk.get('create')?.createWriteMany?.(operation)
+  const writing = writeMany === undefined ? operation : changeOperation(operation, { writeMany })
+  const outcome = await storeChanges(collection, writing, {
     changes,
     toOutcome: (entries) => ({ kind: 'many', entries: entries as ReadonlyArray<Entry<object>> })
   })

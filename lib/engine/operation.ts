@@ -80,8 +80,8 @@ export interface Operation {
   readonly beforeCommit?: (outcome: Outcome, storage: Storage<object>) => Promise<Problem | undefined>
   /** Set by a layer that limits the time. */
   readonly progress?: Progress
-  /** Set by features. Writes several changes at once, if no hook needs the single ones; undefined if it cannot. */
-  readonly writeMany?: (changes: readonly ItemChange[], options: WriteOptions) => ReturnType<Write> | undefined
+  /** Set by features. Writes several changes at once, if no hook needs the single ones. */
+  readonly writeMany?: WriteMany
 }
 
 /** The HTTP request of an operation, and how its outcome is rendered. */
@@ -188,6 +188,12 @@ export type Write = (
   changes: readonly ItemChange[],
   options: WriteOptions
 ) => Promise<ReadonlyArray<Entry<object> | undefined> | ChangeRefusal | Problem>
+
+/** Writes several changes at once. Undefined if nothing was written, because it is not possible or was refused. */
+export type WriteMany = (
+  changes: readonly ItemChange[],
+  options: WriteOptions
+) => Promise<ReadonlyArray<Entry<object> | undefined> | ChangeRefusal | undefined>
 
 /** Where features put layers, from the outside in. `find`, `content` and `write` may run again after a race. */
 export interface Positions {

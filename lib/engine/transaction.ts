@@ -109,6 +109,9 @@ export class OpenTransaction implements Transaction {
       insert: (draft, context) => this.#use(() => inner.insert(draft, context)),
       replace: (id, item, expected, context) => this.#use(() => inner.replace(id, item, expected, context)),
       remove: (id, expected, context) => this.#use(() => inner.remove(id, expected, context)),
+      ...inner.insertMany && {
+        insertMany: (drafts, context) => this.#use(() => inner.insertMany!(drafts, context))
+      },
       ...inner.replaceMany && {
         replaceMany: (replacements, context) => this.#use(() => inner.replaceMany!(replacements, context))
       },

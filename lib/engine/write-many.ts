@@ -8,10 +8,10 @@ import type { ListQuery } from '../listing/list-query.ts'
 import { logUnreadable } from '../listing/unreadable.ts'
 import { isRefusal, refusalToProblem } from '../response/refusal.ts'
 import { validationProblem } from '../schema/failures.ts'
-import type { Entry, Id, Page, Query, Storage } from '../storage/contract.ts'
+import type { Context, Entry, Id, Page, Query, Refusal, Storage } from '../storage/contract.ts'
 import { buildItem } from './build.ts'
 import { changeOperation } from './operation.ts'
-import type { ChangeRefusal, ItemChange, Operation, Outcome, Run } from './operation.ts'
+import type { ChangeRefusal, ItemChange, Operation, Outcome, Run, WriteMany } from './operation.ts'
 import { applyParsedPatch } from './patch.ts'
 import type { Work } from './transaction.ts'
 import { maxAttempts, notifyChanges, runTransaction, storeChanges, toChange } from './write.ts'
@@ -57,7 +57,6 @@ async function writeMatching (
   const { storage: ownStorage, transaction: joined } = operation
   // No transaction is open while `hooks.beforeValidation` runs: it may use the same connection.
   const isInside = joined !== undefined || collection.hooks.beforeValidation === undefined
-  let writesEach = false
   let changes: ItemChange[] = []
   let written: ReadonlyArray<Entry<object> | undefined> = []
 
@@ -72,7 +71,7 @@ async function writeMatching (
       const change = toChange(collection, operation, entry, decision)
       if (change !== undefined) changes.push(change)
     }
-    const writing = writesEach ? operation : changeOperation(operation, { writeMany: createWriteMany(operation) })
+    const writing = changeOperation(operation, { writeMany: createWriteMany(operation) })
     return storeChanges(collection, writing, {
       changes,
       toOutcome (entries) {
@@ -92,13 +91,10 @@ async function writeMatching (
       await notifyChanges(collection, operation, changes.map((change, index) => ({ ...change, after: written[index] })))
       return result
     }
-    const isRace = result.refused === 'stale' || result.refused === 'not-found'
     // A transaction of the app cannot begin again here.
-    const isFinal = joined !== undefined || attempts === maxAttempts || (!isRace && writesEach)
+    const isFinal = joined !== undefined || attempts === maxAttempts || !isRace(result)
     if (isFinal) return toManyProblem(result, changes)
-    if (isRace) await wait(Math.random() * attempts)
-    // Item by item, the storage says which one it refuses.
-    else writesEach = true
+    await wait(Math.random() * attempts)
   }
 }
 
@@ -160,19 +156,40 @@ async function findMatching (
   })
 }
 
-/** Writes the changes with the methods of the storage for several items, if it has them. */
-function createWriteMany ({ context, progress }: Operation): NonNullable<Operation['writeMany']> {
-  return (changes, { storage, isInTransaction }) => {
-    if (!isInTransaction || changes.length < 2) return undefined
-    const isRemoval = changes.every(({ item }) => item === undefined)
-    if ((isRemoval ? storage.removeMany : storage.replaceMany) === undefined) return undefined
+/** Returns a function that writes changes with the methods of the storage for several items, if it has them. */
+export function createWriteMany ({ context, progress }: Operation): WriteMany {
+  return async (changes, { storage, isInTransaction }) => {
+    const write = isInTransaction && changes.length > 1 ? findMethod(storage, changes, context) : undefined
+    if (write === undefined) return undefined
     progress?.check()
-    if (!isRemoval) {
-      return storage.replaceMany!(changes.map(({ before, item }) => ({ before: before!, item: item! })), context)
-    }
-    return storage.removeMany!(changes.map(({ before }) => before!), context)
-      .then((refusal) => refusal ?? changes.map(() => undefined))
+    const result = await write()
+    if (result === undefined) return changes.map(() => undefined)
+    // Item by item, the storage says which one it refuses.
+    return isRefusal(result) && !isRace(result) ? undefined : result
   }
+}
+
+type Entries = ReadonlyArray<Entry<object>>
+
+/** Returns the call that writes all changes, which are of one kind. */
+function findMethod (
+  storage: Storage<object>,
+  changes: readonly ItemChange[],
+  context: Context
+): (() => Promise<Entries | Refusal | undefined>) | undefined {
+  const [{ action } = { action: undefined }] = changes
+  if (action === 'create') {
+    return storage.insertMany && (() => storage.insertMany!(changes.map(({ item }) => item!), context))
+  }
+  if (action === 'remove') {
+    return storage.removeMany && (() => storage.removeMany!(changes.map(({ before }) => before!), context))
+  }
+  const replacements = () => changes.map(({ before, item }) => ({ before: before!, item: item! }))
+  return storage.replaceMany && (() => storage.replaceMany!(replacements(), context))
+}
+
+function isRace ({ refused }: Refusal): boolean {
+  return refused === 'stale' || refused === 'not-found'
 }
 
 /** Nothing was written because of this item. */
@@ -187,8 +204,8 @@ function nameItem ({ status, name, detail, headers, properties }: Problem, id: I
 
 /** If the storage refused the commit, it does not say for which item. */
 function toManyProblem (refusal: ChangeRefusal, changes: readonly ItemChange[]): Problem {
-  const { refused, index } = refusal
-  if (refused === 'stale' || refused === 'not-found') {
+  const { index } = refusal
+  if (isRace(refusal)) {
     return problem('concurrent-update', {
       detail: 'One of the items was changed by other requests each time. Nothing was changed. Repeat the request.'
     })

@@ -190,8 +190,10 @@ async function writeAll (
 export const writeChanges: Write = async (collection, operation, changes, options) => {
   // Most writes are of one item, without hooks.
   const callsHooks = options.transaction !== undefined && hasHooksInTransaction(collection)
-  const atOnce = callsHooks ? undefined : operation.writeMany?.(changes, options)
-  if (atOnce !== undefined) return atOnce
+  if (!callsHooks && operation.writeMany !== undefined) {
+    const atOnce = await operation.writeMany(changes, options)
+    if (atOnce !== undefined) return atOnce
+  }
   const entries: Array<Entry<object> | undefined> = []
   for (const [index, change] of changes.entries()) {
     const entry = callsHooks

@@ -1,6 +1,6 @@
 import type { AddedBulk } from '../engine/action-info.ts'
 import type { Content } from '../engine/operation.ts'
-import { createRemoveMany, createUpdateMany } from '../engine/write-many.ts'
+import { createRemoveMany, createUpdateMany, createWriteMany } from '../engine/write-many.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { Contents } from '../openapi/contents.ts'
 import type { Feature } from './feature.ts'
@@ -65,7 +65,7 @@ export function bulk<const Given extends BulkOptions = Record<never, never>> (
         if (typeof value !== 'boolean') host.fail(`bulk: ${name} is ${JSON.stringify(value)}. Make it true or false.`)
       }
       if (update || remove) host.require('filter', 'bulk writes to the items that match a filter')
-      host.addBulkAction({ name: 'create', maximum, run: undefined })
+      host.addBulkAction({ name: 'create', maximum, run: undefined, createWriteMany })
       if (update) host.addBulkAction({ name: 'update', maximum, run: createUpdateMany(maximum) })
       if (remove) host.addBulkAction({ name: 'remove', maximum, run: createRemoveMany(maximum) })
       host.wrap('content', (next, { name }) => {

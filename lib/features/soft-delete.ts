@@ -150,6 +150,9 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
       for (let retry = 0; refusal?.refused === 'stale' && retry < retries; retry++) refusal = await attempt()
       return refusal
     },
+    ...all.insertMany && {
+      insertMany: (drafts, context) => all.insertMany!(drafts, context)
+    },
     ...all.replaceMany && {
       replaceMany: (replacements, context) => all.replaceMany!(replacements, context),
       async removeMany (entries, context) {

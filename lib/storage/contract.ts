@@ -238,10 +238,14 @@ export interface Storage<Item> {
   /** Compares and removes in one step. Without `expected`, the item only has to exist. */
   remove (id: Id, expected: Version | undefined, context: Context): Promise<Refusal | undefined>
   /**
-   * Does what `replace` does for several different items, in a number of statements that does not depend on the number
-   * of items. Called within a transaction, which is rolled back after a refusal. Returns the entries in the order of
-   * the replacements; `stale` if an item has another version, or does not exist. Without this method, the library calls
-   * `replace` for each item.
+   * Does what `insert` does for several items, in a number of statements that does not depend on the number of items.
+   * Called within a transaction. Returns the entries in the order of the drafts. After a refusal, none is inserted, and
+   * the library calls `insert` for each item, to find out which one is refused. So it does without this method.
+   */
+  insertMany? (drafts: ReadonlyArray<Draft<Item>>, context: Context): Promise<ReadonlyArray<Entry<Item>> | Refusal>
+  /**
+   * The same with `replace`, for different items. It returns `stale` if an item has another version, or does not exist;
+   * then the transaction is rolled back.
    */
   replaceMany? (
     replacements: ReadonlyArray<Replacement<Item>>,

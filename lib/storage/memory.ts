@@ -111,6 +111,7 @@ class MemoryTransaction implements TransactionHandle {
       insert: (draft, context) => use(() => methods.insert(draft, context)),
       replace: (id, item, expected, context) => use(() => methods.replace(id, item, expected, context)),
       remove: (id, expected, context) => use(() => methods.remove(id, expected, context)),
+      insertMany: (drafts, context) => use(() => methods.insertMany(drafts, context)),
       replaceMany: (replacements, context) => use(() => methods.replaceMany(replacements, context)),
       removeMany: (entries, context) => use(() => methods.removeMany(entries, context)),
       transaction: (work) => work(storage, this),
@@ -186,7 +187,7 @@ function createStorage<Item extends object> (rows: Rows<Item>, receipts: MemoryR
 
 type Methods<Item> =
   & Pick<Storage<Item>, 'name' | 'supports' | 'list' | 'find' | 'insert' | 'replace' | 'remove'>
-  & Required<Pick<Storage<Item>, 'replaceMany' | 'removeMany'>>
+  & Required<Pick<Storage<Item>, 'insertMany' | 'replaceMany' | 'removeMany'>>
 
 function createMethods<Item extends object> (rows: Rows<Item>): Methods<Item> {
   const isCurrent = ({ id, version }: Entry<Item>, scope: Filter | undefined) => {
@@ -217,15 +218,16 @@ function createMethods<Item extends object> (rows: Rows<Item>): Methods<Item> {
       rows.set(id, undefined)
       return undefined
     },
+    async insertMany (drafts) {
+      return writeAll(drafts, (draft) => insertItem(rows, draft), ({ id }) => rows.set(id, undefined))
+    },
     async replaceMany (replacements, { scope }) {
-      const entries: Array<Entry<Item>> = []
-      for (const { before, item } of replacements) {
-        if (!isCurrent(before, scope)) return stale
-        const result = writeItem(rows, before.id, item)
-        if ('refused' in result) return result
-        entries.push(result)
-      }
-      return entries
+      if (!replacements.every(({ before }) => isCurrent(before, scope))) return stale
+      return writeAll(
+        replacements,
+        ({ before, item }) => writeItem(rows, before.id, item),
+        (_entry, { before }) => rows.set(before.id, before)
+      )
     },
     async removeMany (entries, { scope }) {
       for (const entry of entries) {
@@ -235,6 +237,24 @@ function createMethods<Item extends object> (rows: Rows<Item>): Methods<Item> {
       return undefined
     }
   }
+}
+
+/** Writes each, or undoes those before the one that is refused. */
+function writeAll<Given, Item> (
+  given: readonly Given[],
+  write: (one: Given) => Entry<Item> | Refusal,
+  undo: (entry: Entry<Item>, one: Given) => void
+): ReadonlyArray<Entry<Item>> | Refusal {
+  const entries: Array<Entry<Item>> = []
+  for (const one of given) {
+    const result = write(one)
+    if ('refused' in result) {
+      for (const [index, entry] of entries.entries()) undo(entry, given[index]!)
+      return result
+    }
+    entries.push(result)
+  }
+  return entries
 }
 
 function findVisible<Item extends object> (

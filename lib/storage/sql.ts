@@ -121,6 +121,9 @@ function createStorage<Item extends object> (session: Session, statements: State
     insert: (draft, context) => writer.insert(traced, draft, context),
     replace: (id, item, expected, context) => writer.replace(traced, item, { id, expected, context }),
     remove: (id, expected, context) => writer.remove(traced, { id, expected, context }),
+    ...manyWriter?.canInsert === true && {
+      insertMany: (drafts, context) => manyWriter.insert(traced, drafts, context)
+    },
     ...manyWriter && {
       replaceMany: (replacements, context) => manyWriter.replace(traced, replacements, context),
       removeMany: (entries, context) => manyWriter.remove(traced, entries, context)

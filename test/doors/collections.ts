@@ -192,7 +192,9 @@ function openMemory (events: string[]) {
   return { storage, async createTables (_definitions: readonly TableDefinition[]) {}, stop () {} }
 }
 
-const notedMethods = new Set(['list', 'find', 'insert', 'replace', 'remove', 'claim', 'keep', 'release'])
+const notedMethods = new Set([
+  'list', 'find', 'insert', 'replace', 'remove', 'insertMany', 'replaceMany', 'removeMany', 'claim', 'keep', 'release'
+])
 
 /** Notes down the calls of a storage, within its transactions as well. */
 function noteCalls<Target extends object> (target: Target, events: string[]): Target {

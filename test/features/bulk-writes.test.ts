@@ -169,13 +169,23 @@ for (const [name, { skip, open: openStorage }] of Object.entries(opened)) {
 
   test(`${name}: the number of statements does not depend on the number of items`, { skip }, async (t) => {
     const { storage, prepare } = await openStorage(t)
-    const definition = orders({ storage }).with(bulk({ ...both, maximum: 500 }))
-    await prepare(definition)
+    const definition = define({
+      name: 'orders',
+      schema: Type.Object({ ...Order.properties, id: Type.String({ format: 'uuid', readOnly: true }) }),
+      // The ids have another type than in the other tests.
+      storage: storage as unknown as <Item extends object>(shape: Shape) => Storage<Item>
+    }).with(bulk({ ...both, maximum: 500 }))
+    await prepare(definition as unknown as Definition<OrderItem>)
     const app = await build(t, definition)
-    const create = (count: number) => request(app, 'POST /orders', { content: createMany(count) })
+    // The storage is checked when the app starts.
+    await app.ready()
     const counts: number[] = []
     for (const count of [3, 200]) {
-      await create(count)
+      let created = 0
+      counts.push((await traceStatements(async () => {
+        created = (await request(app, 'POST /orders', { content: createMany(count) })).json().length
+      })).length)
+      t.equal(created, count)
       let updated = 0
       counts.push((await traceStatements(async () => {
         updated = (await request(app, 'PATCH /orders?status=open', patch({ status: 'closed' }))).json().count
@@ -187,9 +197,8 @@ for (const [name, { skip, open: openStorage }] of Object.entries(opened)) {
       })).length)
       t.equal(removed, count)
     }
-    const [updates, removals] = counts
-    t.strictSame(counts, [updates, removals, updates, removals])
-    if (name !== 'memory') t.ok(updates! <= 3 && removals! <= 3, String(counts))
+    t.strictSame(counts.slice(3), counts.slice(0, 3))
+    if (name !== 'memory') t.ok(counts.every((count) => count >= 1 && count <= 3), String(counts))
   })
 
   test(`${name}: a refused item is named, and nothing is written`, { skip }, async (t) => {

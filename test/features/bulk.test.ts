@@ -126,7 +126,8 @@ test('a conflict of one item rejects the whole array', async (t) => {
     transaction: async (work) =>
       work({
         ...memory()({ name: 'users', schema: User, unique: [], id: { property: 'id', generate: 'uuid' } }),
-        insert: async () => ({ refused: 'conflict' })
+        insert: async () => ({ refused: 'conflict' }),
+        insertMany: async () => ({ refused: 'conflict' })
       })
   }))
   const app = await build(t, define({ ...definition, storage }).with(bulk()))

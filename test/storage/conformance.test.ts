@@ -492,6 +492,6 @@ test('the suite runs under node:test and reports its skipped tests', async (t) =
     fixture
   ])
   t.match(stdout, /^# fail 0$/m)
-  t.match(stdout, /^# pass 2\d\d$/m)
+  t.match(stdout, /^# pass [23]\d\d$/m)
   t.match(stdout, /ok \d+ - search looks only in the given properties \(skipped: does not support search\) # SKIP/)
 })

@@ -1,5 +1,5 @@
 import type { TypeFamily } from '../sql/catalog.ts'
-import type { SqlDialect, ErrorKind, JsonDialect, ManyStatement } from '../sql/dialect.ts'
+import type { SqlDialect, ErrorKind, GivenRows, JsonDialect, ManyStatement } from '../sql/dialect.ts'
 import { readErrorNumber, readErrorText } from '../sql/driver-error.ts'
 import type { Kind } from '../sql/kind.ts'
 import { networkErrors } from '../sql/storage-error.ts'
@@ -132,6 +132,9 @@ export const dialect: SqlDialect = {
   many: {
     maxValues: Infinity,
     isCounted: false,
+    insert ({ given, table }, columns) {
+      return `INSERT INTO ${table} (${columns.join(', ')}) SELECT * FROM ${buildGivenRows(given)}`
+    },
     update (statement, set) {
       const { given: { name } } = statement
       const assignments = set.map(([column, value]) => `${column} = ${name}.${value}`).join(', ')
@@ -170,13 +173,18 @@ export const dialect: SqlDialect = {
   }
 }
 
-/** The rows are one JSON, so that the text does not depend on their number. STRAIGHT_JOIN reads them first. */
-function buildManyJoin ({ given: { name, columns, rows, bind }, table, id, version }: ManyStatement): string {
-  const [givenId = '', givenVersion = ''] = columns.map((column) => `${name}.${column.name}`)
+/** The rows are one JSON, so that the text does not depend on their number. */
+function buildGivenRows ({ name, columns, rows, bind }: GivenRows): string {
   // Numbers are texts as well, which are converted exactly.
   const json = bind(JSON.stringify(rows.map((row) => row.map((value) => value === null ? null : String(value)))))
   const paths = columns.map((column, index) => `${column.name} LONGTEXT PATH '$[${index}]'`).join(', ')
-  return `JSON_TABLE(${json}, '$[*]' COLUMNS (${paths})) AS ${name} STRAIGHT_JOIN ${table} ` +
+  return `JSON_TABLE(${json}, '$[*]' COLUMNS (${paths})) AS ${name}`
+}
+
+/** STRAIGHT_JOIN reads the given rows first. */
+function buildManyJoin ({ given, table, id, version }: ManyStatement): string {
+  const [givenId = '', givenVersion = ''] = given.columns.map((column) => `${given.name}.${column.name}`)
+  return `${buildGivenRows(given)} STRAIGHT_JOIN ${table} ` +
     `ON ${id.sql} = ${convertKey(givenId, id.kind)} AND ${version} = ${toExact(givenVersion)}`
 }
 

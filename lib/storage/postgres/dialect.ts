@@ -112,6 +112,9 @@ export const dialect: SqlDialect = {
   many: {
     maxValues: Infinity,
     isCounted: false,
+    insert ({ given, table }, columns) {
+      return `INSERT INTO ${table} (${columns.join(', ')}) SELECT * FROM ${buildGivenRows(given)}`
+    },
     update (statement, set) {
       const { given, table } = statement
       const assignments = set.map(([column, value]) => `${column} = ${given.name}.${value}`).join(', ')

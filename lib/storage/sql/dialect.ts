@@ -60,6 +60,8 @@ export interface ManyDialect {
   readonly maxValues: number
   /** Whether the text of a statement depends on the number of rows. */
   readonly isCounted: boolean
+  /** Inserts the given rows, whose columns are these of the table. */
+  readonly insert: (statement: Pick<ManyStatement, 'given' | 'table'>, columns: readonly string[]) => string
   /** `set` has the columns of the table, each with the given column that it is set to. */
   readonly update: (statement: ManyStatement, set: ReadonlyArray<readonly [string, string]>) => string
   readonly remove: (statement: ManyStatement) => string

@@ -1,4 +1,4 @@
-import type { Context, Entry, Refusal, Replacement } from '../contract.ts'
+import type { Context, Draft, Entry, Refusal, Replacement } from '../contract.ts'
 import { Assignments, type BoundAssignments } from './assignments.ts'
 import { ConditionBuilder } from './condition-builder.ts'
 import type { ManyStatement, Value } from './dialect.ts'
@@ -14,7 +14,7 @@ const stale: Refusal = Object.freeze({ refused: 'stale' })
 /** Nothing is known about the value that cannot be stored. */
 const unknownAssignments: BoundAssignments = { text: '', columns: [], values: [] }
 
-/** A column that an UPDATE sets. */
+/** A column that a statement sets. */
 interface SetColumn {
   readonly sql: string
   readonly kind: Kind
@@ -26,17 +26,16 @@ export class ManyWriter<Item extends object> {
   readonly #reader: Reader<Item>
   readonly #assignments: Assignments
   readonly #version: string
-  readonly #set: readonly SetColumn[]
+  /** The columns after those of the item, in the order of the values of `Assignments`. */
+  readonly #bookkeeping: readonly SetColumn[]
 
   private constructor (layout: Layout, reader: Reader<Item>, version: string) {
-    const { columns, id, nulls } = layout
+    const { nulls } = layout
     this.#layout = layout
     this.#reader = reader
     this.#assignments = new Assignments(layout)
     this.#version = version
-    // In the order of the values of `Assignments`.
-    this.#set = [
-      ...columns.filter((column) => column !== id),
+    this.#bookkeeping = [
       { sql: version, kind: 'text' },
       ...nulls === undefined ? [] : [{ sql: nulls, kind: 'json' } as const]
     ]
@@ -52,16 +51,37 @@ export class ManyWriter<Item extends object> {
     return new ManyWriter(layout, reader, compare.sql)
   }
 
+  /** A database that generates the ids does not say which row got which. */
+  get canInsert (): boolean {
+    return this.#layout.shape.id.generate !== 'storage'
+  }
+
+  async insert (
+    session: Session,
+    drafts: ReadonlyArray<Draft<Item>>,
+    context: Context
+  ): Promise<ReadonlyArray<Entry<Item>> | Refusal> {
+    const { dialect: { many }, columns } = this.#layout
+    const assigned = drafts.map((draft) => this.#assignments.buildInsert(draft))
+    const inserted = [...columns, ...this.#bookkeeping]
+    const names = inserted.map(({ sql }) => sql)
+    const given = { rows: assigned.map(({ values }) => values), kinds: inserted.map(({ kind }) => kind), context }
+    const refusal = await this.#write(session, given, (statement) => many.insert(statement, names))
+    if (refusal !== undefined) return refusal
+    return assigned.map((one) => this.#reader.toEntry(this.#assignments.toRow(one, undefined)))
+  }
+
   async replace (
     session: Session,
     replacements: ReadonlyArray<Replacement<Item>>,
     context: Context
   ): Promise<ReadonlyArray<Entry<Item>> | Refusal> {
-    const { dialect: { many, quote } } = this.#layout
+    const { dialect: { many, quote }, columns, id } = this.#layout
     const written = replacements.map(({ before, item }) => ({ before, assigned: this.#assignments.buildUpdate(item) }))
     const rows = written.map(({ before, assigned }) => [...this.#toTarget(before), ...assigned.values])
-    const set = this.#set.map(({ sql }, index) => [sql, quote(getValueName(index + 2))] as const)
-    const kinds = this.#set.map(({ kind }) => kind)
+    const changed = [...columns.filter((column) => column !== id), ...this.#bookkeeping]
+    const set = changed.map(({ sql }, index) => [sql, quote(getValueName(index + targetWidth))] as const)
+    const kinds = [...this.#targetKinds, ...changed.map(({ kind }) => kind)]
     const refusal = await this.#write(session, { rows, kinds, context }, (statement) => many.update(statement, set))
     if (refusal !== undefined) return refusal
     // All values of the rows were bound.
@@ -71,7 +91,7 @@ export class ManyWriter<Item extends object> {
   remove (session: Session, entries: ReadonlyArray<Entry<Item>>, context: Context): Promise<Refusal | undefined> {
     const { dialect: { many } } = this.#layout
     const rows = entries.map((entry) => this.#toTarget(entry))
-    return this.#write(session, { rows, kinds: [], context }, many.remove)
+    return this.#write(session, { rows, kinds: this.#targetKinds, context }, many.remove)
   }
 
   /** The values by which a row is found. */
@@ -80,37 +100,33 @@ export class ManyWriter<Item extends object> {
     return [codec.write(id), version]
   }
 
-  async #write (
-    session: Session,
-    { rows, kinds, context }: GivenValues,
-    build: (statement: ManyStatement) => string
-  ): Promise<Refusal | undefined> {
-    const { many } = this.#layout.dialect
-    const width = kinds.length + 2
-    // The scope has values as well.
-    const length = Math.floor((many.maxValues - reservedValues) / width)
-    try {
-      for (let start = 0; start < rows.length; start += length) {
-        const part = rows.slice(start, start + length)
-        const count = await this.#writePart(session, { rows: part, kinds, context }, build)
+  get #targetKinds (): readonly Kind[] {
+    return [this.#layout.id.kind, 'text']
+  }
+
+  async #write (session: Session, given: GivenValues, build: BuildStatement): Promise<Refusal | undefined> {
+    const { rows, kinds } = given
+    const length = Math.floor((this.#layout.dialect.many.maxValues - reservedValues) / kinds.length)
+    const parts: Array<GivenValues['rows']> = []
+    for (let start = 0; start < rows.length; start += length) parts.push(rows.slice(start, start + length))
+    const write = async () => {
+      for (const part of parts) {
+        const count = await this.#writePart(session, { ...given, rows: part }, build)
         if (count !== part.length) return stale
       }
       return undefined
+    }
+    try {
+      return await (parts.length > 1 ? withSavepoint(session, write) : write())
     } catch (error) {
       return toRefusal(this.#layout, { session, error, assigned: unknownAssignments })
     }
   }
 
-  async #writePart (
-    session: Session,
-    { rows, kinds, context }: GivenValues,
-    build: (statement: ManyStatement) => string
-  ): Promise<number> {
+  async #writePart (session: Session, { rows, kinds, context }: GivenValues, build: BuildStatement): Promise<number> {
     const { dialect, table, id } = this.#layout
     const parameters = new Parameters(dialect)
-    const columns = [id.kind, 'text' as const, ...kinds].map((kind, index) => {
-      return { name: dialect.quote(getValueName(index)), kind }
-    })
+    const columns = kinds.map((kind, index) => ({ name: dialect.quote(getValueName(index)), kind }))
     const text = build({
       given: { name: dialect.quote('given rows'), columns, rows, bind: (value) => parameters.bind(value) },
       table,
@@ -124,12 +140,16 @@ export class ManyWriter<Item extends object> {
   }
 }
 
+type BuildStatement = (statement: ManyStatement) => string
+
 interface GivenValues {
   readonly rows: ReadonlyArray<readonly Value[]>
-  /** Those of the columns after the id and the version. */
   readonly kinds: readonly Kind[]
   readonly context: Context
 }
+
+/** The id and the version: the first columns of rows that are replaced or removed. */
+const targetWidth = 2
 
 /** How many values the scope of a caller may have. A filter has fewer. */
 const reservedValues = 4096
@@ -137,4 +157,17 @@ const reservedValues = 4096
 /** A name that no property has as its column, so that conditions on the table are not ambiguous. */
 function getValueName (index: number): string {
   return `given value ${index}`
+}
+
+/** Undoes several statements if one of them fails. */
+async function withSavepoint<Result> (session: Session, write: () => Promise<Result>): Promise<Result> {
+  await session.execute('SAVEPOINT many')
+  try {
+    return await write()
+  } catch (error) {
+    await session.execute('ROLLBACK TO SAVEPOINT many')
+    throw error
+  } finally {
+    await session.execute('RELEASE SAVEPOINT many')
+  }
 }

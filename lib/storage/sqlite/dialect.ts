@@ -1,5 +1,5 @@
 import type { TypeFamily } from '../sql/catalog.ts'
-import type { SqlDialect, ErrorKind, GivenRows, Value, Violation } from '../sql/dialect.ts'
+import type { SqlDialect, ErrorKind, GivenRows, ManyStatement, Value, Violation } from '../sql/dialect.ts'
 import { readErrorNumber, readErrorText } from '../sql/driver-error.ts'
 
 function buildPath (names: readonly string[]): string {
@@ -110,19 +110,21 @@ export const dialect: SqlDialect = {
     // https://sqlite.org/limits.html#max_variable_number
     maxValues: 32_766,
     isCounted: true,
-    update ({ given, table, id, version, buildScope }, set) {
-      const [givenId, givenVersion] = given.columns.map((column) => `${given.name}.${column.name}`)
-      const [key] = dialect.equatable(id.sql, id.kind, true)
-      const assignments = set.map(([column, value]) => `${column} = ${given.name}.${value}`).join(', ')
-      return `WITH ${buildGivenRows(given)} UPDATE ${table} SET ${assignments} FROM ${given.name} ` +
-        `WHERE ${key} = ${givenId} AND ${version} = ${givenVersion}${buildScope()}`
+    insert ({ given, table }, columns) {
+      return `INSERT INTO ${table} (${columns.join(', ')}) SELECT * FROM ${buildGivenRows(given)}`
     },
-    remove ({ given, table, id, version, buildScope }) {
-      const [key] = dialect.equatable(id.sql, id.kind, true)
-      // The first condition uses the index.
-      return `WITH ${buildGivenRows(given)} DELETE FROM ${table} ` +
-        `WHERE ${id.sql} IN (SELECT ${given.columns[0]?.name} FROM ${given.name}) ` +
-        `AND (${key}, ${version}) IN (SELECT * FROM ${given.name})${buildScope()}`
+    update (statement, set) {
+      const { given, table, buildScope } = statement
+      const assignments = set.map(([column, value]) => `${column} = ${given.name}.${value}`).join(', ')
+      const rows = buildGivenRows(given)
+      return `UPDATE ${table} SET ${assignments} FROM ${rows} WHERE ${buildManyCondition(statement)}${buildScope()}`
+    },
+    remove (statement) {
+      const { given, table, id, buildScope } = statement
+      // CROSS JOIN reads the given rows first.
+      const found = `SELECT ${id.sql} FROM ${buildGivenRows(given)} CROSS JOIN ${table} ` +
+        `WHERE ${buildManyCondition(statement)}`
+      return `DELETE FROM ${table} WHERE ${id.sql} IN (${found})${buildScope()}`
     }
   },
 
@@ -140,7 +142,14 @@ export const dialect: SqlDialect = {
 /** Bound one by one, not as JSON: SQLite does not read every number of JSON as JavaScript does. */
 function buildGivenRows ({ name, columns, rows, bind }: GivenRows): string {
   const values = rows.map((row) => `(${row.map(bind).join(', ')})`).join(', ')
-  return `${name}(${columns.map((column) => column.name).join(', ')}) AS (VALUES ${values})`
+  const names = columns.map((column) => column.name).join(', ')
+  return `(WITH ${name}(${names}) AS (VALUES ${values}) SELECT * FROM ${name}) AS ${name}`
+}
+
+function buildManyCondition ({ given, id, version }: ManyStatement): string {
+  const [givenId, givenVersion] = given.columns.map((column) => `${given.name}.${column.name}`)
+  const [key] = dialect.equatable(id.sql, id.kind, true)
+  return `${key} = ${givenId} AND ${version} = ${givenVersion}`
 }
 
 /** A row that is too long, an id that is not an integer, or a value of another type in a STRICT table. */
