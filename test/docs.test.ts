@@ -311,31 +311,6 @@ const requests: Readonly<Record<string, Readonly<Record<string, CreateQuestion>>
     'QUERY: the query is invalid': () => ({ payload: { filter: { colour: 'red' } } }),
     'QUERY: Content-Type is missing': () => ({}),
     'QUERY: Content-Type is not supported': () => broken('text/plain'),
-    'PATCH: all items that match are changed, bulk({ update: true })': () => ({ ...bulkUpdate, at: '?email=1' }),
-    'PATCH: there is no condition, bulk({ update: true })': () => bulkUpdate,
-    'PATCH: If-Match, If-None-Match or If-Unmodified-Since, bulk({ update: true })': (tag) => ({
-      ...bulkUpdate,
-      at: '?email=1',
-      headers: { 'content-type': 'application/json', 'if-match': tag }
-    }),
-    'PATCH: the content is a JSON Patch, bulk({ update: true })': () => ({
-      ...bulkUpdate,
-      ...steps({ op: 'remove', path: '/email' }),
-      at: '?email=1'
-    }),
-    'PATCH: one of the items would be invalid, bulk({ update: true })': () => ({
-      ...bulkUpdate,
-      payload: { email: 1 },
-      at: '?email=1'
-    }),
-    'DELETE: all items that match are removed, bulk({ remove: true })': () => ({ ...bulkRemove(), at: '?email=1' }),
-    'DELETE: no item matches, bulk({ remove: true })': () => ({ ...bulkRemove(), at: '?email=none' }),
-    'DELETE: all items that match are removed, bulk({ remove: true }), Prefer: return=minimal': () => ({
-      ...bulkRemove(),
-      at: '?email=1',
-      headers: { prefer: 'return=minimal' }
-    }),
-    'DELETE: more items match than maximum, bulk({ remove: true })': () => ({ ...bulkRemove(1), at: '?email.in=1,2' }),
     'POST: the item is created': () => ({ payload: { email: '3' } }),
     'POST: the item is created, Prefer: return=minimal': () => ({
       payload: { email: '3' },
@@ -373,6 +348,31 @@ const requests: Readonly<Record<string, Readonly<Record<string, CreateQuestion>>
       payload: { email: '3' },
       features: [idempotency({ required: true })]
     }),
+    'PATCH: all items that match are changed, bulk({ update: true })': () => ({ ...bulkUpdate, at: '?email=1' }),
+    'PATCH: there is no condition, bulk({ update: true })': () => bulkUpdate,
+    'PATCH: If-Match, If-None-Match or If-Unmodified-Since, bulk({ update: true })': (tag) => ({
+      ...bulkUpdate,
+      at: '?email=1',
+      headers: { 'content-type': 'application/json', 'if-match': tag }
+    }),
+    'PATCH: the content is a JSON Patch, bulk({ update: true })': () => ({
+      ...bulkUpdate,
+      ...steps({ op: 'remove', path: '/email' }),
+      at: '?email=1'
+    }),
+    'PATCH: one of the items would be invalid, bulk({ update: true })': () => ({
+      ...bulkUpdate,
+      payload: { email: 1 },
+      at: '?email=1'
+    }),
+    'DELETE: all items that match are removed, bulk({ remove: true })': () => ({ ...bulkRemove(), at: '?email=1' }),
+    'DELETE: no item matches, bulk({ remove: true })': () => ({ ...bulkRemove(), at: '?email=none' }),
+    'DELETE: all items that match are removed, bulk({ remove: true }), Prefer: return=minimal': () => ({
+      ...bulkRemove(),
+      at: '?email=1',
+      headers: { prefer: 'return=minimal' }
+    }),
+    'DELETE: more items match than maximum, bulk({ remove: true })': () => ({ ...bulkRemove(1), at: '?email.in=1,2' }),
     'OPTIONS: always': () => ({}),
     'any other: always': () => ({ method: 'DELETE' })
   },
