@@ -1,3 +1,4 @@
+import type { BatchClient } from './batch-types.ts'
 import type {
   ActionMethods,
   AddsOfCollection,
@@ -11,6 +12,7 @@ import type {
   MatchedItems
 } from './types.ts'
 
+export type { BatchClient, BatchPart, BatchResult, BatchResults } from './batch-types.ts'
 export type {
   ActionMethods,
   AddsOfCollection,
@@ -277,6 +279,26 @@ export function client<Definition, Given extends Marks = object> (
       return (...parameters: readonly unknown[]) => run(name, parameters)
     }
   }) as unknown as ClientOf<Definition, Given>
+}
+
+/**
+ * Creates a typed client for the batches at a URI.
+ *
+ * @example
+ * const shop = batchClient<{ '/orders': typeof orders, '/lines': typeof lines }>('https://example.com/batch')
+ * const [order] = await shop.batch([
+ *   { id: 'o', method: 'POST', path: '/orders', content: { customer: 7 } },
+ *   { method: 'POST', path: '/lines', content: { sku: 'A1' }, refs: { '/orderId': 'o#/id' } }
+ * ])
+ */
+export function batchClient<Collections extends object> (
+  uri: string,
+  options: Omit<ClientOptions, 'id'> = {}
+): BatchClient<Collections> {
+  // A batch is a POST of JSON, and so is the creation of an item. Only the types differ.
+  const { create: batch } = client(uri, options)
+  const { create: preview } = client(`${uri}?dryRun=true`, options)
+  return { batch, preview } as unknown as BatchClient<Collections>
 }
 
 async function readContent (response: Response): Promise<Item | undefined> {

@@ -1,6 +1,5 @@
 import { test } from 'tap'
-import { batchClient } from '../../lib/client/batch.ts'
-import { ProblemError } from '../../lib/client/client.ts'
+import { batchClient, ProblemError } from '../../lib/client/client.ts'
 import { defineShop, readAll, serveShop } from '../batch/shop.ts'
 
 type Shop = ReturnType<typeof defineShop>

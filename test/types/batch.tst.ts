@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { expect, test } from 'tstyche'
 import { action } from '../../lib/features/action.ts'
 import { define } from '../../lib/index.ts'
-import { batchClient } from '../../lib/client/batch.ts'
+import { batchClient } from '../../lib/client/client.ts'
 import { memory } from '../../lib/storage/memory.ts'
 
 // The parts of a batch and their results have the types of the collections.

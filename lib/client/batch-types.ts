@@ -1,10 +1,8 @@
-import { client } from './client.ts'
-import type { AddsOfCollection, Call, ClientOptions, ItemOfCollection } from './types.ts'
-import type { Definition as AnyDefinition } from '../collection.ts'
 import type { AddedAction } from '../engine/action-info.ts'
 import type { Patch } from '../http/merge-patch.ts'
+import type { AddsOfCollection, Call, ItemOfCollection } from './types.ts'
 
-// A typed client for batches.
+// The types of the client for batches, derived from the types of the definitions.
 
 /** What parts of all kinds can have. */
 interface CommonPart {
@@ -119,24 +117,4 @@ export interface BatchClient<Collections extends object> {
     parts: Parts,
     call?: Call
   ): Promise<BatchResults<Collections, Parts>>
-}
-
-/**
- * Creates a typed client for the batches at a URI.
- *
- * @example
- * const shop = batchClient<{ '/orders': typeof orders, '/lines': typeof lines }>('https://example.com/batch')
- * const [order] = await shop.batch([
- *   { id: 'o', method: 'POST', path: '/orders', content: { customer: 7 } },
- *   { method: 'POST', path: '/lines', content: { sku: 'A1' }, refs: { '/orderId': 'o#/id' } }
- * ])
- */
-export function batchClient<Collections extends object> (
-  uri: string,
-  options: Omit<ClientOptions, 'id'> = {}
-): BatchClient<Collections> {
-  // A batch is a POST with JSON, and so is the creation of an item. Its content is not an item, which only types know.
-  const send = client<AnyDefinition>(uri, options).create as unknown as BatchClient<Collections>['batch']
-  const rehearse = client<AnyDefinition>(`${uri}?dryRun=true`, options).create as unknown as typeof send
-  return { batch: send, preview: rehearse }
 }
