@@ -81,8 +81,7 @@ const alternatives: Readonly<Record<string, string>> = {
     'Convert values in hooks.beforeValidation.',
   coercion: 'Content is not coerced. Remove coerce.',
   catch: 'Invalid content is refused. Use a default for content that is missing.',
-  'date-time without an offset': 'Use v.isoTimestamp(): date-times are stored in UTC.',
-  'pattern with flags': 'JSON Schema has no flags. Write them into the pattern, such as [Aa].'
+  'date-time without an offset': 'Use v.isoTimestamp(): date-times are stored in UTC.'
 }
 
 /** In words, for an error at boot. */
@@ -211,9 +210,13 @@ function isForeign (value: unknown): boolean {
   return value === undefined || typeof value === 'bigint'
 }
 
-/** Flags that change what a pattern matches. JSON Schema has none. */
+/** Whether flags change what a pattern matches. JSON Schema has none, so the library checks such a pattern alone. */
+function isMeaningful (flags: string): boolean {
+  return /[ims]/.test(flags)
+}
+
 function hasFlags (pattern: RegExp | undefined): boolean {
-  return pattern !== undefined && /[ims]/.test(pattern.flags)
+  return pattern !== undefined && isMeaningful(pattern.flags)
 }
 
 interface ValibotContext {
@@ -222,7 +225,12 @@ interface ValibotContext {
 }
 
 interface ValibotAction extends ValibotContext {
-  readonly valibotAction: { readonly kind: string, readonly type: string, readonly requirement?: unknown }
+  readonly valibotAction: {
+    readonly kind: string
+    readonly type: string
+    readonly requirement?: unknown
+    readonly metadata?: Mark
+  }
 }
 
 /** Transformations whose results are values of the same type. */
@@ -232,7 +240,9 @@ const sameType = new Set([
 ])
 
 function markValibotAction ({ jsonSchema, errors, valibotAction }: ValibotAction): Mark | undefined {
-  const { kind, type, requirement } = valibotAction
+  const { kind, type, requirement, metadata } = valibotAction
+  // Versions before 1.8 leave out `readOnly` and the like.
+  if (metadata !== undefined) return { ...metadata, ...jsonSchema }
   if (type === 'iso_date_time') return { ...jsonSchema, [unsupported]: 'date-time without an offset' }
   if (errors === undefined) return undefined
   if (kind === 'transformation' && !sameType.has(type)) return { ...jsonSchema, [unsupported]: 'transformation' }
@@ -279,14 +289,19 @@ const arkTypeFallback = {
 
 interface ArkType {
   toJsonSchema? (options: object): JsonSchema
-  select? (kind: string): ReadonlyArray<{ readonly flags?: string }>
+  select? (kind: string): ReadonlyArray<{ readonly rule: string, readonly flags?: string }>
 }
 
 /** Its Standard JSON Schema has no defaults. What its own method returns has them. */
 function convertArkType (schema: StandardSchema & ArkType, parameters: object): JsonSchema | undefined {
+  const flagged = (schema.select?.('pattern') ?? []).filter(({ flags = '' }) => isMeaningful(flags))
+  const patterns = new Set<unknown>(flagged.map(({ rule }) => rule))
+  const removePatterns = (part: JsonSchema): JsonSchema => {
+    const { pattern, ...rest } = mapSubschemas(part, removePatterns)
+    return pattern === undefined || patterns.has(pattern) ? rest : { ...rest, pattern }
+  }
   const converted = schema.toJsonSchema?.(parameters)
-  const flagged = schema.select?.('pattern').some(({ flags = '' }) => /[ims]/.test(flags))
-  return flagged === true ? { ...converted, [unsupported]: 'pattern with flags' } : converted
+  return converted && removePatterns(converted)
 }
 
 const options: Readonly<Record<string, Record<string, unknown>>> = {

@@ -56,8 +56,9 @@ function simplify (schema: JsonSchema): JsonSchema {
 
 type Draft = Record<string, unknown>
 
-/** Objects are closed unless the schema opens them, so neither keyword says anything. */
+/** Objects are closed unless the schema opens them, so neither keyword says anything. `id` is a keyword of zod. */
 function closeObject (schema: Draft): void {
+  delete schema.id
   if (schema.additionalProperties === false) delete schema.additionalProperties
   if (isEqual(schema.required, [])) delete schema.required
   if (isEqual(schema.propertyNames, { type: 'string' })) delete schema.propertyNames
