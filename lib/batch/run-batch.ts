@@ -51,6 +51,9 @@ export interface BatchRun {
 /** In characters of JSON. Otherwise a hundred lists of 4 MB each would be one response. */
 const maxLength = 16_777_216
 
+/** In characters of JSON, of all values that references insert. Otherwise few bytes could repeat a long text often. */
+const maxInserted = 1_048_576
+
 /**
  * Runs all parts in one transaction: all are committed, or none. The transaction may run again after a race. A problem
  * is about the whole batch, and comes from `beforeCommit`.
@@ -65,11 +68,12 @@ export async function runBatch (
   async function runParts (storage: Storage<object>, transaction: OpenTransaction): Promise<BatchResults | Problem> {
     const results: PartResult[] = []
     const texts: string[] = []
+    const earlier = { parts, results, inserted: 0 }
     let length = 0
     for (const part of parts) {
       current = part
       refused = undefined
-      const result = await runPart(part, { parts, results }, transaction)
+      const result = await runPart(part, earlier, transaction)
       const text = result instanceof Problem ? '' : JSON.stringify({ id: part.id, ...result })
       length += text.length
       refused = result instanceof Problem ? result : checkLength(length)
@@ -103,6 +107,8 @@ function toAppError (thrown: unknown): unknown {
 interface Earlier {
   readonly parts: readonly PreparedPart[]
   readonly results: readonly PartResult[]
+  /** The length of what references have inserted so far. */
+  inserted: number
 }
 
 async function runPart (
@@ -143,6 +149,8 @@ function resolvePath ({ path }: PreparedPart, earlier: Earlier): readonly string
     const found = findReferenced(reference, earlier)?.value
     const isSegment = (typeof found === 'string' && found !== '' && found.isWellFormed()) || typeof found === 'number'
     if (!isSegment) return unresolved('/path', reference, 'a text or a number')
+    const excess = addInserted('/path', found, earlier)
+    if (excess !== undefined) return excess
     values.push(String(found))
   }
   return values
@@ -158,6 +166,8 @@ function resolveContent (
   for (const { target, source } of references) {
     const found = findReferenced(source, earlier)
     if (found === undefined) return unresolved(toRefPointer(target), source, 'a value')
+    const excess = addInserted(toRefPointer(target), found.value, earlier)
+    if (excess !== undefined) return excess
     values.push({ target, value: found.value })
   }
   const filled = insertValues(content === undefined ? {} : content, values)
@@ -179,6 +189,12 @@ function findReferenced ({ from, path }: Reference, { parts, results }: Earlier)
   const { id } = parts[from]!.target.collection
   const segment = location.slice(location.lastIndexOf('/') + 1)
   return findValue({ [id.property]: id.read(decodeURIComponent(segment)) }, path)
+}
+
+function addInserted (pointer: string, value: unknown, earlier: Earlier): Problem | undefined {
+  earlier.inserted += JSON.stringify(value).length
+  if (earlier.inserted <= maxInserted) return undefined
+  return invalid(pointer, `makes the values of all references longer than ${maxInserted} characters`)
 }
 
 function unresolved (pointer: string, { text }: Reference, wanted: string): Problem {

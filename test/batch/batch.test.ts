@@ -639,6 +639,24 @@ test('lists that are too long for one response are refused', async (t) => {
   })
 })
 
+test('references cannot repeat a long value until it fills the memory', async (t) => {
+  const app = await serveShop(t, defineShop())
+  const response = await sendBatch(app, [
+    { id: 'o', method: 'POST', path: '/orders', content: { customer: 7, status: 'x'.repeat(400_000) } },
+    {
+      method: 'POST',
+      path: '/orders',
+      content: { customer: 7, tags: [] },
+      refs: { '/tags/0': 'o#/status', '/tags/1': 'o#/status', '/tags/2': 'o#/status' }
+    }
+  ])
+  t.match(response.json(), {
+    status: 409,
+    part: { index: 1 },
+    problem: { errors: [{ pointer: '/refs/~1tags~12', message: /longer than 1048576 characters/ }] }
+  })
+})
+
 test('each part is an event of its action, and caches learn which groups have changed', async (t) => {
   const storage = memory()
   const cached = { cache: { list: 'public, max-age=60' }, storage }
