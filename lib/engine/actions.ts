@@ -179,7 +179,7 @@ function toManyProblem (refusal: ChangeRefusal): Problem {
   const { index } = refusal
   if (index !== undefined) {
     return new Problem(status, name, {
-      detail: `Item ${index}: ${detail} No item was created.`,
+      detail: `The item with the index ${index}: ${detail} No item was created.`,
       properties: { errors: getFailures(refused, index) }
     })
   }

@@ -1,4 +1,5 @@
 import type { Collection } from '../collection.ts'
+import { parseEntityTags } from '../http/entity-tag.ts'
 import { isConditional, isConditionalWrite, evaluatePreconditions } from '../http/preconditions.ts'
 import type { Validators } from '../http/preconditions.ts'
 import { problem } from '../http/problems.ts'
@@ -10,7 +11,7 @@ import type { Entry } from '../storage/contract.ts'
 /** RFC 9110, section 13, for a read: whether the client has this representation already, or 412. */
 export function isNotModified ({ headers }: Pick<Request, 'headers'>, current: Validators): boolean | Problem {
   const outcome = evaluatePreconditions({ safe: true, fields: headers, current })
-  if (outcome === 'failed') return preconditionFailed()
+  if (outcome === 'failed') return preconditionFailed(headers)
   return outcome === 'not modified'
 }
 
@@ -38,7 +39,7 @@ export function checkPreconditions (
   }
   const current = entry && getValidators(request, { version: presentation.type.getVersion(entry), modified })
   const outcome = evaluatePreconditions({ safe: false, fields: headers, current, weak: collection.etag.acceptWeak })
-  return outcome === 'failed' ? preconditionFailed() : undefined
+  return outcome === 'failed' ? preconditionFailed(headers) : undefined
 }
 
 /** Returns the entity tags of a version in all formats: a client may have read the item in another one. */
@@ -52,6 +53,11 @@ function getValidators (
   return { tag: buildEtag(presentation, version, format), others, modified }
 }
 
-export function preconditionFailed (): Problem {
-  return problem('precondition-failed', { detail: 'The resource has changed. Read it again, then decide.' })
+function preconditionFailed ({ 'if-match': match }: Request['headers']): Problem {
+  const hasNoTag = match !== undefined && parseEntityTags(match).length === 0
+  return problem('precondition-failed', {
+    detail: hasNoTag
+      ? 'If-Match contains no entity tag. Send the ETag of the item as it is, with its quotation marks.'
+      : 'The resource has changed. Read it again, then decide.'
+  })
 }

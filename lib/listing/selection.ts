@@ -6,24 +6,31 @@ import type { ListQuery } from './list-query.ts'
 
 /** Parses names such as `-createdAt`. */
 export function parseSort ({ type: { id }, sortable }: Lists, names: readonly string[]): ListQuery | string {
-  const properties = new Set(names.map((name) => name.replace(/^-/, '')))
-  const isValid = names.length > 0 &&
-    properties.size === names.length &&
-    [...properties].every((property) => sortable.has(property))
-  if (!isValid) {
+  const properties = names.map((name) => name.replace(/^-/, ''))
+  const isWrong = (property: string, index: number) => !sortable.has(property) || properties.indexOf(property) < index
+  const wrong = properties.find(isWrong)
+  if (names.length === 0 || wrong !== undefined) {
     return 'properties separated by commas, each once, with - in front for descending order: ' +
-      [...sortable.keys()].join(', ')
+      [...sortable.keys()].join(', ') + describeWrong(wrong) + (sortable.has(wrong ?? '') ? ' twice' : '')
   }
   return { order: toTotalOrder(names, id.property) }
 }
 
 export function parseFields ({ visible }: Lists, names: readonly string[]): ListQuery | string {
   const fields = new Set(names)
-  if (names.length === 0 || ![...fields].every((name) => visible.has(name))) {
-    return `properties separated by commas: ${[...visible].join(', ')}`
+  const wrong = names.find((name) => !visible.has(name))
+  if (names.length === 0 || wrong !== undefined) {
+    return `properties separated by commas: ${[...visible].join(', ')}${describeWrong(wrong)}`
   }
   // In the order of the schema, so that the same selection has the same entity tag.
   return { fields: [...visible].filter((name) => fields.has(name)) }
+}
+
+/** In characters, of a name that a problem repeats. */
+const maxNameLength = 50
+
+function describeWrong (name: string | undefined): string {
+  return name === undefined ? '' : `; not ${JSON.stringify(name.slice(0, maxNameLength))}`
 }
 
 /** Parses names such as `-createdAt` to an order that ends with the id, so that no two items are equal. */

@@ -23,6 +23,18 @@ const nowhere = '/users/018f4e6a-0000-7000-8000-000000000000'
 /** The status of a request without preconditions, by method. */
 const success = { GET: 200, HEAD: 200, PUT: 200, PATCH: 200, DELETE: 204 } as const
 
+test('an If-Match without quotation marks is 412, which says what is missing', async (t) => {
+  const app = await build(t, users())
+  const { at: url, tag } = await created(app, '/users', ada)
+  for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
+    const headers = { 'if-match': tag.slice(1, -1), ...method === 'PATCH' && { 'content-type': 'application/json' } }
+    const response = await app.inject({ method, url, headers, ...method === 'PATCH' && { payload: '{}' } })
+    t.match(response.json(), { status: 412, detail: /no entity tag.* with its quotation marks/ }, method)
+  }
+  const other = await app.inject({ method: 'DELETE', url, headers: { 'if-match': stale } })
+  t.match(other.json(), { status: 412, detail: /has changed/ })
+})
+
 test('preconditions on an item follow the truth table for every method (RFC 9110, section 13.2.2)', async (t) => {
   const app = await build(t, users())
   const rows: ReadonlyArray<

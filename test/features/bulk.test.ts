@@ -22,7 +22,7 @@ test('a refused array of one item names the item as longer ones do', async (t) =
   t.equal((await request(app, 'POST /users', { content: people(1) })).statusCode, 201)
   t.match((await request(app, 'POST /users', { content: people(1) })).json(), {
     status: 409,
-    detail: /^Item 0: .* No item was created\.$/,
+    detail: /^The item with the index 0: .* No item was created\.$/,
     errors: [{ pointer: '/0/email', message: 'must be unique' }]
   })
 })
@@ -92,7 +92,7 @@ test('one invalid item rejects the whole array, and every error has the index of
   t.equal(duplicate.statusCode, 409)
   t.match(duplicate.json(), {
     code: 'not-unique',
-    detail: /^Item 2: /,
+    detail: /^The item with the index 2: /,
     errors: [{ pointer: '/2/email', message: 'must be unique' }]
   })
   for (const content of [[], people(5)]) {
@@ -134,7 +134,7 @@ test('a conflict of one item rejects the whole array', async (t) => {
   t.match((await request(app, 'POST /users', { content: people(2) })).json(), {
     status: 409,
     code: 'conflict',
-    detail: /^Item 0: /,
+    detail: /^The item with the index 0: /,
     errors: []
   })
 })
