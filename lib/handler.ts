@@ -78,7 +78,7 @@ export function createHandler (collection: Collection, options: HandlerOptions):
       const place = isNested ? findPlace(collection, incoming.params) : undefined
       if (place instanceof Problem) return prepareProblem(collection, place, reply)
       const { authorization, mediaType } = state
-      const scope = authorization?.scope?.filter
+      const scope = joinFilters(authorization?.scope?.filter, authorization?.conditionScope?.filter)
       const context = new RequestContext(reply.raw, place === undefined ? scope : joinFilters(place.scope, scope))
       const view = getView(collection, authorization?.hidden)
       const presentation = dependentActions === undefined

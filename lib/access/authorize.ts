@@ -42,8 +42,15 @@ function identify ({ authenticate }: AccessRules, incoming: Incoming): Promise<I
   return result
 }
 
-/** A part of a batch has a request of its own, and the caller of the batch. */
-export function shareCallers (from: Incoming, to: Incoming): void {
+/**
+ * A part of a batch has a request of its own, and the caller of the batch. That is identified by the request of the
+ * batch: the method and the URI of one part say nothing about the others, and what the function sets on the request is
+ * there for all of them.
+ */
+export async function shareCallers ({ access, parent }: Collection, from: Incoming, to: Incoming): Promise<void> {
+  for (const rules of [access, parent?.collection.access]) {
+    if (rules !== undefined) await identify(rules, from)
+  }
   getState(to).callers = getState(from).callers ??= new Map()
 }
 
@@ -117,19 +124,26 @@ async function evaluateRule (access: AccessRules, context: AccessContext): Promi
   return problem(needsCredentials ? 'unauthenticated' : 'forbidden')
 }
 
-/** What a caller may do and see if code of the app calls the action on its behalf; throws if it may not call it. */
+/**
+ * What a caller may do and see if code of the app calls the action on its behalf; throws if it may not call it, or the
+ * other action.
+ */
 export async function authorizeCall (
   collection: Collection,
-  action: AnyActionName,
+  { action, other }: { readonly action: AnyActionName, readonly other: AnyActionName | undefined },
   caller: Caller | undefined
-): Promise<Pick<Authorization, 'caller' | 'scope' | 'hidden'>> {
+): Promise<Pick<Authorization, 'caller' | 'scope' | 'conditionScope' | 'hidden'>> {
   const { access } = collection
   const context = { caller, action, request: undefined }
-  const refusal = access && await evaluateRule(access, context)
-  if (refusal !== undefined) throw refusal
+  const otherContext = other && { ...context, action: other }
+  for (const called of [context, otherContext]) {
+    const refusal = access && called && await evaluateRule(access, called)
+    if (refusal !== undefined) throw refusal
+  }
   return {
     caller,
     scope: await readScope(collection, context),
+    conditionScope: otherContext && await readScope(collection, otherContext),
     hidden: await findHidden(collection, context)
   }
 }
@@ -252,6 +266,8 @@ export interface Authorization {
   /** Whether the caller may read what it has written. */
   readonly canRead: boolean
   readonly scope: Scope | undefined
+  /** The rows that the conditions of a bulk write can match: those that the caller can list. */
+  readonly conditionScope: Scope | undefined
   /** The properties that the caller does not see. */
   readonly hidden: Hidden | undefined
   /** The scope of the parent collection. */
@@ -304,9 +320,10 @@ export function authorize (
     const caller = await requireAccess(collection, action, incoming)
     if (other !== undefined) await requireAccess(collection, other, incoming)
     const scope = await readScope(collection, { caller, action, request: incoming })
+    const conditionScope = other && await readScope(collection, { caller, action: other, request: incoming })
     const canRead = reads || await isAllowed(collection, 'read', incoming)
     const hidden = await findHidden(collection, { caller, request: incoming })
-    return { caller, canRead, scope, hidden, parentScope }
+    return { caller, canRead, scope, conditionScope, hidden, parentScope }
   }
 }
 

@@ -11,7 +11,8 @@ type Reader = Pick<Related, 'name' | 'actions' | 'routes'>
  * caller that such a hook refuses could read it through the other one.
  */
 export function checkHooks (reader: Reader, read: Related, what: string): void {
-  if (read.access?.explicit.has('read') === true) return
+  const { access } = read
+  if (access?.authenticate !== undefined || access?.explicit.has('read') === true) return
   const needed = getRequestHooks(read, 'read')
   if (needed.length === 0) return
   const run = [...reader.actions].every((action) => isSubset(needed, getRequestHooks(reader, action)))

@@ -124,8 +124,8 @@ export interface AccessRules {
   readonly allow: Readonly<Record<ActionName, Rule> & Record<string, Rule>>
   /** The rule of actions that have none of their own; undefined if the definition states none. */
   readonly defaultRule: Rule | undefined
-  /** The actions whose rule the definition states; the others are public because it says nothing about them. */
-  readonly explicit: ReadonlySet<ActionName>
+  /** The actions that `access.allow` has a rule for; `all` if it has one for those that it does not name. */
+  readonly explicit: ReadonlySet<ActionName | 'all'>
   readonly scope: ((context: AccessContext) => Scoped | undefined | Promise<Scoped | undefined>) | undefined
   /** By property; those that all callers see are left out. */
   readonly visible: ReadonlyMap<string, VisibleFunction>
@@ -246,8 +246,8 @@ export function toRuleTable (
   return typeof allow === 'object' ? allow : { all: allow }
 }
 
-function getExplicitActions ({ authenticate, allow }: AccessOptions): AccessRules['explicit'] {
+function getExplicitActions ({ allow }: AccessOptions): AccessRules['explicit'] {
   const given = allow === undefined ? {} : toRuleTable(allow)
-  if (authenticate !== undefined || given.all !== undefined) return new Set(actionNames)
+  if (given.all !== undefined) return new Set([...actionNames, 'all'])
   return new Set(actionNames.filter((action) => given[action] !== undefined))
 }

@@ -1,3 +1,4 @@
+import type { ActionName } from '../action.ts'
 import { collectHooks } from '../access/check-hooks.ts'
 import { isDefinition, toCollection } from '../collection.ts'
 import type { Collection, Definition } from '../collection.ts'
@@ -164,6 +165,7 @@ export function findServed (
     checkTransactions(collection, served[0]!.collection)
     checkAuthentication(collection, served[0]!.collection)
     checkRouteHooks(collection)
+    checkParent(collection)
   }
   const keeper = findReceiptKeeper(served)
   if (keeper !== undefined) {
@@ -224,12 +226,27 @@ function checkRouteHooks (collection: Collection): void {
   for (const { name: action, custom } of [...infos, ...[...attached.actions.values()].map(toActionInfo)]) {
     const own = custom === undefined ? routes[action as keyof typeof routes] : custom.route
     const hasHooks = [routes.all, own].some((route) => collectHooks(route).length > 0)
-    const isExplicit = custom === undefined ? access?.explicit.has(action as never) : access !== undefined
+    const isExplicit = custom === undefined
+      ? access?.explicit.has(action as ActionName)
+      : custom.allow !== undefined || access?.explicit.has('all')
     if (!hasHooks || isExplicit === true) continue
     throw new BadBatch(`the hooks in the routes of ${name} do not run for parts of a batch, ` +
       `and its access does not state who may call ${action}. ` +
       `State it in access.allow of ${name} ("public" means everyone), or leave the collection out.`)
   }
+}
+
+/** Parts of a nested collection read the parent, in the same transaction and without its hooks. */
+function checkParent ({ name, storage, parent }: Collection): void {
+  if (parent === undefined) return
+  const { name: parentName, storage: { database }, routes, access } = parent.collection
+  if (database !== storage.database) {
+    throw new BadBatch(`${parentName}, in which ${name} is nested, is in another database. Leave ${name} out.`)
+  }
+  const hasHooks = [routes.all, routes.read].some((route) => collectHooks(route).length > 0)
+  if (!hasHooks || access?.explicit.has('read') === true) return
+  throw new BadBatch(`the hooks in the routes of ${parentName} do not run for parts of ${name}, which is nested in ` +
+    `it. State in access.allow of ${parentName} who may read it ("public" means everyone), or leave ${name} out.`)
 }
 
 /** A key belongs to a caller. Without `access.authenticate`, the library cannot know who that is. */

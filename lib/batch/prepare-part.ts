@@ -8,12 +8,14 @@ import {
   shareCallers
 } from '../access/authorize.ts'
 import type { Authorization } from '../access/authorize.ts'
+import { problem } from '../http/problems.ts'
 import { getView } from '../engine/view.ts'
 import type { View } from '../engine/view.ts'
 import type { Format } from '../formats/format.ts'
 import type { Presentation } from '../response/presentation.ts'
 import { PartRequest } from './part-request.ts'
 import type { Part } from './parts.ts'
+import { isParameter } from './targets.ts'
 import type { Target } from './targets.ts'
 
 /** A part whose action is known. */
@@ -40,7 +42,8 @@ export async function preparePart (original: FastifyRequest, part: Part, target:
   const { access, put, formats } = collection
   const own = new PartRequest(original, part, target)
   const { request } = own
-  shareCallers(original, request)
+  if (isProtected(collection)) checkPrefix(original, part, target)
+  await shareCallers(collection, original, request)
   const authorization = isProtected(collection) ? await authorize(collection, action.name)(request) : undefined
   const dependentActions = getDependentActions(collection)
   const view = getView(collection, authorization?.hidden)
@@ -55,5 +58,19 @@ export async function preparePart (original: FastifyRequest, part: Part, target:
     format: formats.find(({ mediaType }) => mediaType === 'application/json') ?? formats[0]!,
     canCreate: action.name === 'replace' && put.create && await isAllowed(collection, 'create', request),
     own
+  }
+}
+
+/** A batch at `/:tenant/batch` is about that tenant: the caller was identified by its URI. */
+function checkPrefix ({ params }: FastifyRequest, { path }: Part, { prefix }: Target): void {
+  const own = params as Readonly<Record<string, string>>
+  for (const [index, name] of prefix.entries()) {
+    if (!isParameter(name)) continue
+    const segment = path.segments[index]!
+    if (!path.isOpen(segment) && decodeURIComponent(segment) === own[name.slice(1)]) continue
+    throw problem('bad-request', {
+      detail: `The caller is identified by the URI of the batch, so "${name}" must be the same in it and in the path ` +
+        'of the part. Send this part as a request of its own.'
+    })
   }
 }

@@ -81,7 +81,9 @@ export function replayAnswer (
   const { results, visibility } = JSON.parse(answer) as StoredAnswer
   return results.map((result, index) => {
     const part = parts[index]!
+    // Whether the caller still sees the parent of a nested item is known only when that is read.
     const isVisible = part.authorization?.canRead !== false &&
+      part.target.collection.parent === undefined &&
       canSee(getPartVisibility(part), visibility[index] ?? undefined)
     return JSON.stringify(isVisible ? result : omitContent(result))
   })

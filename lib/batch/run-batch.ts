@@ -4,7 +4,9 @@ import type { Progress } from '../engine/progress.ts'
 import { openTransaction } from '../engine/transaction.ts'
 import type { OpenTransaction } from '../engine/transaction.ts'
 import { ActionError, HookError } from '../failure.ts'
+import { maxDepth } from '../formats/i-json-reader.ts'
 import { escapePointer } from '../http/json-pointer.ts'
+import { isDeeperThan } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { isRefusal, refusalToProblem } from '../response/refusal.ts'
 import { validationProblem } from '../schema/failures.ts'
@@ -171,7 +173,10 @@ function resolveContent (
     values.push({ target, value: found.value })
   }
   const filled = insertValues(content === undefined ? {} : content, values)
-  if (typeof filled !== 'string') return filled
+  if (typeof filled !== 'string') {
+    if (!isDeeperThan(filled.value, maxDepth)) return filled
+    return invalid('/refs', `makes the content deeper than ${maxDepth} levels`)
+  }
   return invalid(`/refs/${escapePointer(filled)}`, 'is not a place in the content: what contains it does not exist')
 }
 

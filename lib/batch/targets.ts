@@ -23,6 +23,8 @@ export interface Target {
   readonly action: ActionInfo
   /** How many segments the path of the collection has. */
   readonly depth: number
+  /** The first segments of the path, which are not those of the collection itself or of its parent. */
+  readonly prefix: readonly string[]
   /** Returns the parameters of the path, as those of a Fastify request. */
   getParameters (path: ResolvedPath): Readonly<Record<string, string>>
 }
@@ -54,6 +56,7 @@ export function findTarget (served: readonly ServedPath[], part: Part): Target |
       collection,
       action,
       depth: segments.length,
+      prefix: segments.slice(0, collection.parent === undefined ? -1 : -3),
       getParameters: (resolved) => Object.fromEntries([
         ...segments.flatMap((name, index) => isParameter(name) ? [[name.slice(1), resolved.segments[index]!]] : []),
         ...action.at === 'item' ? [['id', resolved.segments[segments.length]!]] : []
@@ -63,7 +66,7 @@ export function findTarget (served: readonly ServedPath[], part: Part): Target |
   return problem('not-found', { detail: 'No collection of this batch has this path.' })
 }
 
-function isParameter (segment: string): boolean {
+export function isParameter (segment: string): boolean {
   return segment.startsWith(':')
 }
 

@@ -28,6 +28,7 @@ import type { ActionInfo, BulkAction, CustomAction } from '../engine/action-info
 import { Malformed } from '../formats/format.ts'
 import { parseIJson } from '../formats/i-json.ts'
 import { toPointer } from '../http/json-pointer.ts'
+import { joinFilters } from '../storage/filter.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { getPosition } from '../listing/cursor.ts'
@@ -289,10 +290,9 @@ async function openCall (
   const { signal = transaction?.signal ?? neverAborted, ifMatch, caller } = options
   signal.throwIfAborted()
   const isApp = !('caller' in options)
-  const access = isApp ? undefined : await authorizeCall(collection, action.name, caller)
   // The conditions of a write to several items read.
-  const reads = action.bulk?.run !== undefined
-  if (reads && !isApp && !await isCallAllowed(collection, 'list', caller)) throw problem('forbidden')
+  const other = action.bulk?.run === undefined ? undefined : 'list'
+  const access = isApp ? undefined : await authorizeCall(collection, { action: action.name, other }, caller)
   const view = isApp ? getAppView(collection) : getView(collection, access?.hidden)
   const presentation = view.present()
   const format = collection.formats[0]!
@@ -317,7 +317,11 @@ async function openCall (
     scope: access?.scope,
     parentScope: undefined,
     storage,
-    context: { signal, scope: access?.scope?.filter, ...transaction && { lock: true } },
+    context: {
+      signal,
+      scope: joinFilters(access?.scope?.filter, access?.conditionScope?.filter),
+      ...transaction && { lock: true }
+    },
     transaction,
     log: host.log,
     request: undefined,

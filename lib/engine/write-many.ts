@@ -55,8 +55,10 @@ async function writeMatching (
   const query = readQuery(operation, maximum)
   if (query instanceof Problem) return query
   const { storage: ownStorage, transaction: joined } = operation
-  // No transaction is open while `hooks.beforeValidation` runs: it may use the same connection.
-  const isInside = joined !== undefined || collection.hooks.beforeValidation === undefined
+  // No transaction is open while `hooks.beforeValidation` or a refinement runs: they may use the same connection.
+  const callsApp = collection.hooks.beforeValidation !== undefined ||
+    (operation.action.name === 'update' && operation.view.type.refinement?.callsApp === true)
+  const isInside = joined !== undefined || !callsApp
   let changes: ItemChange[] = []
   let written: ReadonlyArray<Entry<object> | undefined> = []
 

@@ -39,7 +39,9 @@ export function getInherited (current: Collection): Defaults {
       ...access && {
         ...access.authenticate && { authenticate: access.authenticate },
         ...access.explicit.size > 0 && {
-          allow: Object.fromEntries([...access.explicit].map((action) => [action, access.allow[action]]))
+          allow: Object.fromEntries([...access.explicit].map((action) => {
+            return [action, action === 'all' ? access.defaultRule : access.allow[action]]
+          }))
         },
         challenge,
         vary: access.vary
