@@ -17,7 +17,7 @@ import type { CachePolicy } from './http/cache-control.ts'
 import { formatPreferenceApplied, parsePreferences } from './http/prefer.ts'
 import { Problem, problem } from './http/problems.ts'
 import { mergeVary } from './http/vary.ts'
-import { getState } from './access/request-state.ts'
+import { findState } from './access/request-state.ts'
 import { joinFilters } from './storage/filter.ts'
 import { negotiateFormat, notAcceptable } from './request/headers.ts'
 import { findPlace } from './access/parent.ts'
@@ -72,12 +72,12 @@ export function createHandler (collection: Collection, options: HandlerOptions):
   return async function (incoming, reply) {
     try {
       checkOutsideCall(collection)
-      const state = getState(incoming)
-      const format = state.format ?? negotiateFormat(collection, incoming.headers.accept)
+      const state = findState(incoming)
+      const format = state?.format ?? negotiateFormat(collection, incoming.headers.accept)
       if (format === undefined && needsFormat) return prepareProblem(collection, notAcceptable(collection), reply)
       const place = isNested ? findPlace(collection, incoming.params) : undefined
       if (place instanceof Problem) return prepareProblem(collection, place, reply)
-      const { authorization, mediaType } = state
+      const authorization = state?.authorization
       const scope = joinFilters(authorization?.scope?.filter, authorization?.conditionScope?.filter)
       const context = new RequestContext(reply.raw, place === undefined ? scope : joinFilters(place.scope, scope))
       const view = getView(collection, authorization?.hidden)
@@ -91,7 +91,7 @@ export function createHandler (collection: Collection, options: HandlerOptions):
         view,
         presentation,
         format: format ?? collection.formats[0]!,
-        mediaType,
+        mediaType: state?.mediaType,
         options
       }, reply)
       const invalid = checkEncoding(request.search) ?? (takesQuery ? undefined : checkQuery(request))

@@ -17,8 +17,15 @@ export interface RequestState {
 
 const key = Symbol('fastify-collections')
 
+type StatefulRequest = FastifyRequest & { [key]?: RequestState }
+
+/** Returns the state of a request; undefined if no hook has found out anything, as for most reads. */
+export function findState (request: StatefulRequest): RequestState | undefined {
+  return request[key]
+}
+
 /** Returns the state of a request, which is a member of it. */
-export function getState (request: FastifyRequest & { [key]?: RequestState }): RequestState {
+export function getState (request: StatefulRequest): RequestState {
   // The request of a part of a batch inherits from that of the batch, but has a state of its own.
   if (!Object.hasOwn(request, key)) request[key] = {}
   return request[key]!
