@@ -85,7 +85,8 @@ export function checkRouteFunctions (name: string, option: string, route: RouteO
   }
 }
 
-function getRequestHooks ({ routes }: Pick<Related, 'routes'>, action: ActionName): unknown[] {
+/** Returns the hooks in `routes` that can refuse a request for the action. */
+export function getRequestHooks ({ routes }: Pick<Related, 'routes'>, action: ActionName): unknown[] {
   return [...collectHooks(routes.all), ...collectHooks(routes[action])]
 }
 

@@ -25,7 +25,7 @@ import { preparePart } from './prepare-part.ts'
 import type { PreparedPart, TargetedPart } from './prepare-part.ts'
 import { formatAnswer, getFingerprint, getReceiptKey, replayAnswer } from './replay.ts'
 import { BatchFailure, runBatch } from './run-batch.ts'
-import { findTarget, toServedPath } from './targets.ts'
+import { findTarget, isParameter, toServedPath } from './targets.ts'
 import type { ServedPath } from './targets.ts'
 
 // The door for batches: a request becomes several operations in one transaction, and their outcomes one response.
@@ -67,7 +67,7 @@ export class BatchHandler {
   /** Called when the app has registered all collections. */
   open (served: readonly ServedCollection[]): void {
     this.#keeper = findReceiptKeeper(served)
-    const countParameters = ({ segments }: ServedPath) => segments.filter((segment) => segment.startsWith(':')).length
+    const countParameters = ({ segments }: ServedPath) => segments.filter(isParameter).length
     // A fixed segment precedes a parameter, as in the router of Fastify.
     this.#paths = served.map(toServedPath).sort((a, b) => countParameters(a) - countParameters(b))
   }

@@ -1,5 +1,5 @@
 import type { ActionName } from '../action.ts'
-import { collectHooks } from '../access/check-hooks.ts'
+import { collectHooks, getRequestHooks } from '../access/check-hooks.ts'
 import { isDefinition, toCollection } from '../collection.ts'
 import type { Collection, Definition } from '../collection.ts'
 import { toActionInfo, actionInfos } from '../engine/engine.ts'
@@ -239,11 +239,11 @@ function checkRouteHooks (collection: Collection): void {
 /** Parts of a nested collection read the parent, in the same transaction and without its hooks. */
 function checkParent ({ name, storage, parent }: Collection): void {
   if (parent === undefined) return
-  const { name: parentName, storage: { database }, routes, access } = parent.collection
+  const { name: parentName, storage: { database }, access } = parent.collection
   if (database !== storage.database) {
     throw new BadBatch(`${parentName}, in which ${name} is nested, is in another database. Leave ${name} out.`)
   }
-  const hasHooks = [routes.all, routes.read].some((route) => collectHooks(route).length > 0)
+  const hasHooks = getRequestHooks(parent.collection, 'read').length > 0
   if (!hasHooks || access?.explicit.has('read') === true) return
   throw new BadBatch(`the hooks in the routes of ${parentName} do not run for parts of ${name}, which is nested in ` +
     `it. State in access.allow of ${parentName} who may read it ("public" means everyone), or leave ${name} out.`)
