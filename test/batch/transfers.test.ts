@@ -1,20 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import t, { test } from 'tap'
-import { defineBank } from '../fixtures/bank-server.ts'
-import { killableDatabases, startServer } from '../storage/processes.ts'
+import t from 'tap'
+import { testTransfers } from '../fixtures/bank-workload.ts'
+import type { Transfer } from '../fixtures/bank-workload.ts'
 import { startProxy } from './proxy.ts'
 
 t.setTimeout(600_000)
 
 // Clients transfer money with batches, through three processes and a proxy that loses and repeats requests. The
 // processes and the database are killed meanwhile. The rows are read with the driver of the database.
-
-interface Transfer {
-  readonly label: string
-  readonly source: number
-  readonly target: number
-  readonly amount: number
-}
 
 interface Answer {
   readonly status: number
@@ -92,79 +85,18 @@ async function transfer (url: string, given: Transfer): Promise<boolean> {
   throw new Error(`${label} was not done in ${maxAttempts} attempts`)
 }
 
-const accountIds = [1, 2, 3, 4, 5, 6]
-const funds = 20
-const clients = 5
-const transfersPerClient = 12
-/** After how many transfers one of the servers is killed, and the database. */
-const serverKillInterval = 7
-const databaseKillInterval = 20
-
-for (const { kind, skip, open } of killableDatabases) {
-  test(`${kind}: no batch is lost, done twice or half done, whatever is killed`, { skip }, async (t) => {
-    const database = await open()
-    const { accounts, outbox, ledger } = defineBank(database.storage)
-    for (const definition of [accounts, outbox, ledger]) await database.storage.createTable(definition)
-    const context = { signal: new AbortController().signal, scope: undefined }
-    for (const id of accountIds) await accounts.storage.insert({ id, balance: funds }, context)
-    const servers = await Promise.all([1, 2, 3].map(() => startServer('bank-server.ts', database.place)))
+testTransfers('no batch is lost, done twice or half done, whatever is killed', {
+  accounts: 6,
+  clients: 5,
+  transfersPerClient: 12,
+  serverKillInterval: 7,
+  databaseKillInterval: 20,
+  async connect (servers) {
     const proxy = await startProxy(() => servers[Math.floor(Math.random() * servers.length)]!.url)
-    t.teardown(async () => {
-      await proxy.close()
-      for (const { child } of servers) child.kill('SIGKILL')
-      await database.end()
-    })
-
-    let done = 0
-    let kills = 0
-    let restarts = 0
-    let interventions = Promise.resolve()
-    const onTransfer = (): void => {
-      done++
-      if (done % serverKillInterval === 0) {
-        const index = kills++ % servers.length
-        interventions = interventions.then(async () => {
-          servers[index]!.child.kill('SIGKILL')
-          servers[index] = await startServer('bank-server.ts', database.place)
-        })
-      }
-      if (done % databaseKillInterval === 0 && database.restart !== undefined) {
-        restarts++
-        interventions = interventions.then(database.restart)
-      }
+    return {
+      transfer: (content) => transfer(proxy.url, content),
+      close: () => proxy.close(),
+      describe: () => `the proxy: ${JSON.stringify(proxy.counts)}`
     }
-    const acknowledged: string[] = []
-    await Promise.all(Array.from({ length: clients }, async (_, client) => {
-      for (let turn = 0; turn < transfersPerClient; turn++) {
-        const source = accountIds[(client + turn) % accountIds.length]!
-        const target = accountIds[(client + 2 * turn + 1) % accountIds.length]!
-        if (source === target) continue
-        const label = `${client}.${turn}`
-        if (await transfer(proxy.url, { label, source, target, amount: 1 + turn % 5 })) acknowledged.push(label)
-        onTransfer()
-      }
-    }))
-    await interventions
-
-    const rows = await database.rows('SELECT label, source, target, amount FROM ledger')
-    const labels = rows.map(({ label }) => String(label))
-    t.strictSame(labels.toSorted(), acknowledged.toSorted(), 'each acknowledged transfer is there once, and no other')
-    const balances = new Map(accountIds.map((id) => [id, funds]))
-    const add = (id: unknown, change: number) => balances.set(Number(id), balances.get(Number(id))! + change)
-    for (const { source, target, amount } of rows) {
-      add(source, -Number(amount))
-      add(target, Number(amount))
-    }
-    const stored = await database.rows('SELECT id, balance FROM accounts ORDER BY id')
-    t.strictSame(stored.map(({ id, balance }) => [Number(id), Number(balance)]), [...balances], 'no batch is half done')
-    t.equal(stored.reduce((sum, { balance }) => sum + Number(balance), 0), accountIds.length * funds)
-    const text = 'SELECT account, `change` FROM outbox'.replaceAll('`', kind === 'mysql' ? '`' : '"')
-    const changes = (await database.rows(text)).map(({ account, change }) => `${account} ${change}`)
-    const expected = rows.flatMap(({ source, target, amount }) => {
-      return [`${source} ${-Number(amount)}`, `${target} ${amount}`]
-    })
-    t.strictSame(changes.toSorted(), expected.toSorted(), 'the hooks have run in the same transactions')
-    t.comment(`${acknowledged.length} transfers of ${done}, ${kills} kills of servers, ${restarts} of the database`)
-    t.comment(`the proxy: ${JSON.stringify(proxy.counts)}`)
-  })
-}
+  }
+})
