@@ -4,7 +4,7 @@ import type { ActionName, AnyActionName } from '../action.ts'
 import { BadOption } from '../errors.ts'
 import { isPrivate } from '../http/cache-control.ts'
 import type { PropertyOf } from '../schema/static.ts'
-import type { Filter } from '../storage/contract.ts'
+import type { ItemFilter } from '../storage/contract.ts'
 import type { Caller } from './caller.ts'
 
 // The option `access`: what a user writes, and what is derived from it at boot. docs/access.md explains it.
@@ -31,7 +31,7 @@ export type Rule = 'public' | 'authenticated' | AllowFunction
 /** The rows that a caller can read and write, and the values of new rows. */
 export interface RowScope<Item> {
   /** The rows that the caller can read and write. By default, those that have the `values`. */
-  readonly filter?: Filter<PropertyOf<Item> | `${PropertyOf<Item>}.${string}`>
+  readonly filter?: ItemFilter<PropertyOf<Item> | `${PropertyOf<Item>}.${string}`>
   /** The values that new rows get. */
   readonly values?: Readonly<Partial<Item>>
 }
@@ -132,7 +132,7 @@ export interface AccessRules {
 }
 
 interface Scoped {
-  readonly filter?: Filter
+  readonly filter?: ItemFilter
   readonly values?: object
 }
 

@@ -4,13 +4,13 @@ import type { Problem } from '../http/problems.ts'
 import type { Protected } from './authorize.ts'
 import type { AccessContext } from './rules.ts'
 import { normalizeDates, normalizeFilter } from '../schema/date-times.ts'
-import type { Filter, Scalar } from '../storage/contract.ts'
+import type { ItemFilter, Scalar } from '../storage/contract.ts'
 import { matches } from '../storage/matching.ts'
 
 // The rows that a caller can read and write. Others do not exist for that caller.
 
 export interface Scope {
-  readonly filter: Filter
+  readonly filter: ItemFilter
   /** The values that a new item gets. */
   readonly values: Readonly<Record<string, unknown>>
 }
@@ -35,8 +35,8 @@ export async function readScope (
 }
 
 /** The rows that have these values. */
-function buildFilter (name: string, values: Scope['values']): Filter {
-  const conditions = Object.entries(values).map(([property, value]): Filter => {
+function buildFilter (name: string, values: Scope['values']): ItemFilter {
+  const conditions = Object.entries(values).map(([property, value]): ItemFilter => {
     if (value === null) return { property, is: 'null', value: true }
     if (!isScalar(value)) {
       throw new TypeError(`The scope of the collection ${name} has a value for "${property}" ` +
@@ -69,12 +69,12 @@ export function checkScope (item: object, { filter }: Scope): Problem | undefine
 }
 
 /** The properties because of which an item does not match. */
-function findMismatches (filter: Filter, item: object): string[] {
+function findMismatches (filter: ItemFilter, item: object): string[] {
   if (matches(filter, item)) return []
   return 'all' in filter ? filter.all.flatMap((part) => findMismatches(part, item)) : getProperties(filter)
 }
 
-function getProperties (filter: Filter): string[] {
+function getProperties (filter: ItemFilter): string[] {
   if ('property' in filter) return [filter.property]
   if ('not' in filter) return getProperties(filter.not)
   return ('all' in filter ? filter.all : filter.any).flatMap(getProperties)

@@ -102,6 +102,9 @@ export class OpenTransaction implements Transaction {
     }
     return wrapStorage<object, object>(storage.join(this.#handle), (inner) => ({
       list: (query, context) => this.#use(() => inner.list(query, context)),
+      ...inner.listBy && {
+        listBy: (by, query, context) => this.#use(() => inner.listBy!(by, query, context))
+      },
       find: (id, context) => {
         if (context.lock === true) this.addLocked(collection, id)
         return this.#use(() => inner.find(id, context))

@@ -130,6 +130,9 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
   }
   return wrapStorage<object, object>(storage, (all) => ({
     list: (query, context) => all.list(query, narrow(context)),
+    ...all.listBy && {
+      listBy: (by, query, context) => all.listBy!(by, query, narrow(context))
+    },
     find: (id, context) => all.find(id, narrow(context)),
     insert: (draft, context) => all.insert(draft, context),
     // An item of the expected version is the one that was read, deleted or not.
@@ -161,7 +164,10 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
         return 'refused' in result ? result : undefined
       }
     }
-  }))
+  }), {
+    toFilter: (filter) => joinFilters(filter, notDeleted),
+    toProperty: (name) => name
+  })
 }
 
 /** A read that includes deleted items if the client requests that and the caller is allowed to see them. */

@@ -1,5 +1,5 @@
 import { isObject } from '../http/json-value.ts'
-import type { Condition, Filter, JsonSchema, Scalar } from '../storage/contract.ts'
+import type { Condition, ItemFilter, JsonSchema, Scalar } from '../storage/contract.ts'
 import { toInstant } from '../storage/instant.ts'
 import { getBranches, getItemSchemas, getOpenSchemas, resolveSchema } from './subschemas.ts'
 import { isDateTime } from './validation.ts'
@@ -181,7 +181,7 @@ function normalizeDate (text: string): string {
 }
 
 /** Returns the filter with normalized date-times. */
-export function normalizeFilter (filter: Filter, dates: DateTimes | undefined): Filter {
+export function normalizeFilter (filter: ItemFilter, dates: DateTimes | undefined): ItemFilter {
   if (dates === undefined) return filter
   if ('all' in filter) return { all: filter.all.map((part) => normalizeFilter(part, dates)) }
   if ('any' in filter) return { any: filter.any.map((part) => normalizeFilter(part, dates)) }

@@ -24,6 +24,8 @@ export interface Entry<Item> {
   readonly version: Version
   /** When the item last changed, if the storage knows it better than the item does. */
   readonly modified?: Date
+  /** Where the entry stands in the order of its page, if that order has properties of related rows. */
+  readonly position?: Position
 }
 
 /**
@@ -48,12 +50,42 @@ export type Condition<Property extends string = string> =
   | { readonly property: Property, readonly is: 'like', readonly value: string }
   | { readonly property: Property, readonly is: 'null', readonly value: boolean }
 
-/** A property is a path: `price`, or `address.city` for a nested one. */
+/** A filter that can be applied to an item alone. A property is a path: `price`, or `address.city` for a nested one. */
+export type ItemFilter<Property extends string = string> =
+  | Condition<Property>
+  | { readonly all: ReadonlyArray<ItemFilter<Property>> }
+  | { readonly any: ReadonlyArray<ItemFilter<Property>> }
+  | { readonly not: ItemFilter<Property> }
+
+/** The same, with conditions about the rows of other collections. */
 export type Filter<Property extends string = string> =
   | Condition<Property>
+  | RelatedCondition<Property>
   | { readonly all: ReadonlyArray<Filter<Property>> }
   | { readonly any: ReadonlyArray<Filter<Property>> }
   | { readonly not: Filter<Property> }
+
+/**
+ * The rows of another collection in the same database that belong to a row: those in which a property has the same
+ * value. Null is equal to nothing.
+ */
+export interface RelatedRows<Property extends string = string> {
+  /** The storage of the other collection, without the layers of features. It can be this one. */
+  readonly storage: Storage<object>
+  /** The property of this collection: a top-level one. */
+  readonly property: Property
+  /** The property of the other collection: a top-level one. One of the two is an id. */
+  readonly equals: string
+  /** Which of these rows count: what the client looks for, among the rows that the caller can read. */
+  readonly filter: Filter | undefined
+}
+
+/** Whether there is a related row; with `count`, whether there are so many. */
+export interface RelatedCondition<Property extends string = string> {
+  readonly related: RelatedRows<Property>
+  /** Compares the number of related rows. */
+  readonly count?: { readonly is: 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte', readonly value: number }
+}
 
 /** A property to sort by. */
 export interface Order {
@@ -61,6 +93,11 @@ export interface Order {
   readonly property: string
   /** Whether the greatest value comes first. */
   readonly descending: boolean
+  /**
+   * The property is one of the related row, of which there is at most one: `equals` is the id of the other collection.
+   * Without a row, the value is null.
+   */
+  readonly related?: RelatedRows
 }
 
 /**
@@ -180,6 +217,11 @@ export interface Supports {
   readonly transactions: boolean
   /** The storage keeps responses by the key of their request, in the transaction of the write. */
   readonly receipts: boolean
+  /**
+   * The storage applies related conditions and sorts by properties of related rows, of storages with the same
+   * `database`, and it has `listBy`. False by default.
+   */
+  readonly relations?: boolean
 }
 
 /** A request with an idempotency key: a claim while the request runs, and its response afterwards. */
@@ -224,6 +266,16 @@ export interface Storage<Item> {
   readonly supports: Supports
   /** Returns a page of entries. */
   list (query: Query, context: Context): Promise<Page<Item>>
+  /**
+   * Returns a page for each of the values: of the entries in which the property has this value. The values are
+   * different from each other. The number of statements does not depend on the number of values, and no more rows are
+   * read than the pages have, and one more for each. `after` and `before` of the query are undefined.
+   */
+  listBy? (
+    by: { readonly property: string, readonly values: readonly Id[] },
+    query: Query,
+    context: Context
+  ): Promise<ReadonlyArray<Page<Item>>>
   /** Returns the entry with this id; undefined if there is none. */
   find (id: Id, context: Context): Promise<Entry<Item> | undefined>
   /** Stores a new item, unless the id or a unique value exists. */
@@ -274,6 +326,8 @@ export interface Storage<Item> {
   join? (handle: TransactionHandle): Storage<Item>
   /** The responses to requests with an idempotency key. */
   readonly receipts?: Receipts
+  /** For a storage over another one: that one, and how filters and properties are expressed there. */
+  readonly below?: StorageBelow
   /**
    * Looks for mistakes in what the storage finds in place, such as a table without a unique index. Returns a sentence
    * for each: what is wrong, then what to do. Called when the app starts; a mistake stops the start, and a warning is
@@ -285,6 +339,15 @@ export interface Storage<Item> {
    * run.
    */
   schemaSql? (context: CheckContext): Promise<string>
+}
+
+/** The storage that another one, such as that of a feature, reads and writes. */
+export interface StorageBelow {
+  readonly storage: Storage<object>
+  /** The filter that finds there what this filter finds here. Without one, all rows that exist here. */
+  toFilter (filter: Filter | undefined): Filter | undefined
+  /** The name that a property has there. */
+  toProperty (property: string): string
 }
 
 /** A mistake, or a warning about something that works but is slow. */

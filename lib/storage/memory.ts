@@ -13,8 +13,9 @@ import type {
   TransactionHandle
 } from './contract.ts'
 import { compileFilter } from './memory/filter.ts'
-import { readPage } from './memory/page.ts'
+import { readPage, readPages, type PageSource } from './memory/page.ts'
 import { MemoryReceipts } from './memory/receipts.ts'
+import { RelatedReader, type FindRows } from './memory/related.ts'
 import { Table, type Rows } from './memory/table.ts'
 import { TransactionRows } from './memory/transaction-rows.ts'
 import { TransactionEnded } from './unreachable.ts'
@@ -32,7 +33,8 @@ const supports: Supports = Object.freeze({
   search: true,
   count: true,
   transactions: true,
-  receipts: true
+  receipts: true,
+  relations: true
 })
 
 const notFound: Refusal = Object.freeze({ refused: 'not-found' })
@@ -66,6 +68,17 @@ export function memory<Item extends object> (seed?: Seed<Item>) {
 /** All storages in the memory of the process are one database, whose transactions run one after another. */
 const database = Object.freeze({ name: 'memory' })
 
+/** The committed rows of a storage: other storages find them by this. A copy of the storage has them, too. */
+const rowsKey = Symbol('rows')
+
+function findCommittedRows (storage: Storage<object>): Rows<object> {
+  const rows = (storage as { readonly [rowsKey]?: Rows<object> })[rowsKey]
+  if (rows === undefined) {
+    throw new TypeError(`A filter or an order refers to rows of the storage ${storage.name}, which is not in memory.`)
+  }
+  return rows
+}
+
 /** Settles with the last of the transactions, and of the writes that wait for them. */
 let last: Promise<void> | undefined
 
@@ -85,10 +98,18 @@ async function enqueue<Result> (work: () => Promise<Result>, context: Pick<Conte
   return await result
 }
 
+/** What a transaction has written to one storage. */
+interface Part {
+  readonly storage: unknown
+  readonly rows: Rows<object>
+  commit (): void
+  end (): void
+}
+
 /** A transaction, and what it has written to each storage that has joined it. */
 class MemoryTransaction implements TransactionHandle {
   readonly database = database
-  readonly #parts = new Map<object, { readonly storage: unknown, commit (): void, end (): void }>()
+  readonly #parts = new Map<object, Part>()
   #hasEnded = false
 
   /** Returns the storage over these rows within the transaction. `block` is called once, and returns its reverse. */
@@ -99,14 +120,16 @@ class MemoryTransaction implements TransactionHandle {
     this.#checkOpen()
     const innerRows = new TransactionRows(rows)
     const innerReceipts = new MemoryReceipts(receipts)
-    const methods = createMethods(innerRows)
+    const methods = createMethods(innerRows, this.#findRows)
     const use = async <Result>(call: () => Promise<Result>): Promise<Result> => {
       this.#checkOpen()
       return call()
     }
-    const storage: Storage<Item> = {
+    const storage: Storage<Item> & { readonly [rowsKey]: unknown } = {
       ...methods,
+      [rowsKey]: rows,
       list: (query, context) => use(() => methods.list(query, context)),
+      listBy: (by, query, context) => use(() => methods.listBy(by, query, context)),
       find: (id, context) => use(() => methods.find(id, context)),
       insert: (draft, context) => use(() => methods.insert(draft, context)),
       replace: (id, item, expected, context) => use(() => methods.replace(id, item, expected, context)),
@@ -119,6 +142,7 @@ class MemoryTransaction implements TransactionHandle {
     }
     this.#parts.set(rows, {
       storage,
+      rows: innerRows,
       commit () {
         innerRows.commit()
         innerReceipts.commit()
@@ -135,6 +159,12 @@ class MemoryTransaction implements TransactionHandle {
   end (): void {
     this.#hasEnded = true
     for (const part of this.#parts.values()) part.end()
+  }
+
+  /** Storages that have not joined the transaction have only committed rows. */
+  readonly #findRows: FindRows = (storage) => {
+    const rows = findCommittedRows(storage)
+    return this.#parts.get(rows)?.rows ?? rows
   }
 
   #checkOpen (): void {
@@ -154,9 +184,10 @@ function createStorage<Item extends object> (rows: Rows<Item>, receipts: MemoryR
   }
   // All handles of this database are of this class.
   const join = (handle: TransactionHandle) => (handle as MemoryTransaction).join(rows, receipts, block)
-  const methods = createMethods(rows)
-  return {
+  const methods = createMethods(rows, findCommittedRows)
+  const storage: Storage<Item> & { readonly [rowsKey]: unknown } = {
     ...methods,
+    [rowsKey]: rows,
     insert: (draft, context) => runInOrder(context, () => methods.insert(draft, context)),
     replace: (id, item, expected, context) => {
       return runInOrder(context, () => methods.replace(id, item, expected, context))
@@ -183,36 +214,41 @@ function createStorage<Item extends object> (rows: Rows<Item>, receipts: MemoryR
     join,
     receipts
   }
+  return storage
 }
 
 type Methods<Item> =
   & Pick<Storage<Item>, 'name' | 'supports' | 'list' | 'find' | 'insert' | 'replace' | 'remove'>
-  & Required<Pick<Storage<Item>, 'insertMany' | 'replaceMany' | 'removeMany'>>
+  & Required<Pick<Storage<Item>, 'listBy' | 'insertMany' | 'replaceMany' | 'removeMany'>>
 
-function createMethods<Item extends object> (rows: Rows<Item>): Methods<Item> {
+function createMethods<Item extends object> (rows: Rows<Item>, findRows: FindRows): Methods<Item> {
+  const source = { rows, findRows }
   const isCurrent = ({ id, version }: Entry<Item>, scope: Filter | undefined) => {
-    return findVisible(rows, id, scope)?.version === version
+    return findVisible(source, id, scope)?.version === version
   }
   return {
     name: 'memory',
     supports,
     async list (query, { scope }) {
-      return readPage(rows, query, scope)
+      return readPage(source, query, scope)
+    },
+    async listBy (by, query, { scope }) {
+      return readPages(source, by, query, scope)
     },
     async find (id, { scope }) {
-      return findVisible(rows, id, scope)
+      return findVisible(source, id, scope)
     },
     async insert (draft) {
       return insertItem(rows, draft)
     },
     async replace (id, item, expected, { scope }) {
-      const previous = findVisible(rows, id, scope)
+      const previous = findVisible(source, id, scope)
       if (previous === undefined) return notFound
       if (expected !== undefined && expected !== previous.version) return stale
       return writeItem(rows, id, item)
     },
     async remove (id, expected, { scope }) {
-      const previous = findVisible(rows, id, scope)
+      const previous = findVisible(source, id, scope)
       if (previous === undefined) return notFound
       if (expected !== undefined && expected !== previous.version) return stale
       rows.set(id, undefined)
@@ -258,13 +294,13 @@ function writeAll<Given, Item> (
 }
 
 function findVisible<Item extends object> (
-  rows: Rows<Item>,
+  { rows, findRows }: PageSource<Item>,
   id: Id,
   scope: Filter | undefined
 ): Entry<Item> | undefined {
   const entry = rows.get(id)
   if (entry === undefined || scope === undefined) return entry
-  return compileFilter(scope)(entry.item) ? entry : undefined
+  return compileFilter(scope, new RelatedReader(findRows).compileCondition)(entry.item) ? entry : undefined
 }
 
 function insertItem<Item extends object> (rows: Rows<Item>, draft: Draft<Item>): Entry<Item> | Refusal {

@@ -1,9 +1,9 @@
-import type { Storage } from './contract.ts'
+import type { Storage, StorageBelow } from './contract.ts'
 
 type Method = 'list' | 'find' | 'insert' | 'replace' | 'remove'
 
 /** Methods that a storage need not have. Without them, the others are called. */
-type OptionalMethod = 'insertMany' | 'replaceMany' | 'removeMany'
+type OptionalMethod = 'listBy' | 'insertMany' | 'replaceMany' | 'removeMany'
 
 /** The methods of a storage over another one. */
 export type StorageMethods<Item> = Pick<Storage<Item>, Method | OptionalMethod>
@@ -16,12 +16,21 @@ type PassedThrough<Item> = {
   [Property in Exclude<keyof Storage<Item>, Method | OptionalMethod | Wrapped>]: Storage<Item>[Property]
 }
 
-type Wrapped = 'transaction' | 'join' | 'check' | 'schemaSql'
+type Wrapped = 'transaction' | 'join' | 'check' | 'schemaSql' | 'below'
+
+/** How filters and properties are expressed in the storage below. By default, in the same way. */
+export type ToBelow = Omit<StorageBelow, 'storage'>
+
+const unchanged: ToBelow = {
+  toFilter: (filter) => filter,
+  toProperty: (property) => property
+}
 
 /** Returns a storage with other methods over this one, within its transactions as well. */
 export function wrapStorage<Item, Seen> (
   storage: Storage<Item>,
-  createMethods: (storage: Storage<Item>) => StorageMethods<Seen>
+  createMethods: (storage: Storage<Item>) => StorageMethods<Seen>,
+  toBelow: ToBelow = unchanged
 ): Storage<Seen> {
   const { receipts, database, ...others }: PassedThrough<Seen> = {
     name: storage.name,
@@ -34,6 +43,8 @@ export function wrapStorage<Item, Seen> (
     ...receipts && { receipts },
     ...database && { database },
     ...createMethods(storage),
+    // Relations read rows of any kind.
+    below: { ...toBelow, storage: storage as unknown as Storage<object> },
     ...storage.check && {
       check: (context) => storage.check!(context)
     },
@@ -42,11 +53,11 @@ export function wrapStorage<Item, Seen> (
     },
     ...storage.transaction && {
       transaction: (work, context) => {
-        return storage.transaction!((inner, handle) => work(wrapStorage(inner, createMethods), handle), context)
+        return storage.transaction!((inner, handle) => work(wrapStorage(inner, createMethods, toBelow), handle), context)
       }
     },
     ...storage.join && {
-      join: (handle) => wrapStorage(storage.join!(handle), createMethods)
+      join: (handle) => wrapStorage(storage.join!(handle), createMethods, toBelow)
     }
   }
 }

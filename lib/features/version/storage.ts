@@ -1,6 +1,6 @@
 import { shortDigest } from '../../schema/digest.ts'
 import { wrapStorage } from '../../storage/wrap-storage.ts'
-import type { Context, Entry, Filter, Query, Refusal, Storage, Version } from '../../storage/contract.ts'
+import type { Context, Entry, Filter, Order, Query, Refusal, RelatedRows, Storage, Version } from '../../storage/contract.ts'
 import { withScope } from '../../storage/filter.ts'
 import { getRefusal } from '../../response/refusal.ts'
 
@@ -75,6 +75,13 @@ export function createVersionStorage<Item extends object, Old extends object> (
       const page = await current.list(translateQuery(query, renamed), translateContext(context))
       return { ...page, entries: page.entries.map(presentEntry) }
     },
+    ...current.listBy && {
+      async listBy ({ property, values }, query, context) {
+        const by = { property: toCurrentProperty(renamed, property), values }
+        const pages = await current.listBy!(by, translateQuery(query, renamed), translateContext(context))
+        return pages.map((page) => ({ ...page, entries: page.entries.map(presentEntry) }))
+      }
+    },
     async find (id, context) {
       const entry = await current.find(id, translateContext(context))
       return entry && presentEntry(entry)
@@ -88,7 +95,10 @@ export function createVersionStorage<Item extends object, Old extends object> (
       return presentResult(await current.replace(id, draft, toCurrentVersion(expected), translateContext(context)))
     },
     remove: (id, expected, context) => current.remove(id, toCurrentVersion(expected), translateContext(context))
-  }))
+  }), {
+    toFilter: (filter) => filter && translateFilter(filter, renamed),
+    toProperty: (property) => toCurrentProperty(renamed, property)
+  })
   const { transaction } = older
   return {
     ...older,
@@ -106,7 +116,18 @@ function translateFilter (filter: Filter, renamed: Renamed): Filter {
   if ('all' in filter) return { all: filter.all.map((part) => translateFilter(part, renamed)) }
   if ('any' in filter) return { any: filter.any.map((part) => translateFilter(part, renamed)) }
   if ('not' in filter) return { not: translateFilter(filter.not, renamed) }
-  return { ...filter, property: toCurrentProperty(renamed, filter.property) }
+  if (!('related' in filter)) return { ...filter, property: toCurrentProperty(renamed, filter.property) }
+  return { ...filter, related: translateRelated(filter.related, renamed) }
+}
+
+/** What is related is in the storage of the other collection, and so are the names of its properties. */
+function translateRelated (related: RelatedRows, renamed: Renamed): RelatedRows {
+  return { ...related, property: toCurrentProperty(renamed, related.property) }
+}
+
+function translateOrder (by: Order, renamed: Renamed): Order {
+  if (by.related !== undefined) return { ...by, related: translateRelated(by.related, renamed) }
+  return { ...by, property: toCurrentProperty(renamed, by.property) }
 }
 
 /** All properties are read, because `present` needs the whole item. */
@@ -118,7 +139,7 @@ function translateQuery ({ filter, search, order, ...query }: Query, renamed: Re
       ...search,
       properties: search.properties.map((property) => toCurrentProperty(renamed, property))
     },
-    order: order.map((by) => ({ ...by, property: toCurrentProperty(renamed, by.property) })),
+    order: order.map((by) => translateOrder(by, renamed)),
     properties: undefined
   }
 }

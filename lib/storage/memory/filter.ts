@@ -1,4 +1,4 @@
-import type { Condition, Filter, Query } from '../contract.ts'
+import type { Condition, Filter, ItemFilter, Query, RelatedCondition } from '../contract.ts'
 import { splitPattern } from '../like-pattern.ts'
 import { createWordMatcher } from '../search-words.ts'
 import { compareValues } from './order.ts'
@@ -6,22 +6,30 @@ import { createReader } from './property.ts'
 
 export type Predicate = (item: object) => boolean
 
+/** Compiles a condition about the rows of another storage. */
+export type CompileRelated = (condition: RelatedCondition) => Predicate
+
 type Test = (value: unknown) => boolean
 
 /** Compiles a filter. `not` matches exactly the rest; null is neither less than, greater than nor equal to a value. */
-export function compileFilter (filter: Filter): Predicate {
+export function compileFilter (filter: ItemFilter): Predicate
+export function compileFilter (filter: Filter, compileRelated: CompileRelated): Predicate
+export function compileFilter (filter: Filter, compileRelated?: CompileRelated): Predicate {
+  // Without the function, the filter has no related conditions.
+  const compile = (part: Filter) => compileFilter(part, compileRelated!)
   if ('all' in filter) {
-    const parts = filter.all.map(compileFilter)
+    const parts = filter.all.map(compile)
     return (item) => parts.every((part) => part(item))
   }
   if ('any' in filter) {
-    const parts = filter.any.map(compileFilter)
+    const parts = filter.any.map(compile)
     return (item) => parts.some((part) => part(item))
   }
   if ('not' in filter) {
-    const part = compileFilter(filter.not)
+    const part = compile(filter.not)
     return (item) => !part(item)
   }
+  if ('related' in filter) return compileRelated!(filter)
   const read = createReader(filter.property)
   const test = compileCondition(filter)
   return (item) => test(read(item))

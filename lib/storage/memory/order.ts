@@ -1,4 +1,4 @@
-import type { Entry, Order, Position } from '../contract.ts'
+import type { Entry, Order, Position, RelatedRows, Scalar } from '../contract.ts'
 import { createReader } from './property.ts'
 
 /** Compares two values. Null is greater than every value; types are ordered too, so that every order is total. */
@@ -44,6 +44,9 @@ function toCodePointRank (unit: number): number {
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
 }
 
+/** Creates a function that reads the related item of an item; undefined if there is none. */
+export type CreateRelatedReader = (related: RelatedRows) => (item: object) => object | undefined
+
 interface Key {
   readonly read: (entry: Entry<object>) => unknown
   readonly sign: 1 | -1
@@ -53,9 +56,15 @@ interface Key {
 export class Ordering {
   readonly #keys: readonly Key[]
 
-  constructor (order: readonly Order[], id: string) {
-    this.#keys = order.map(({ property, descending }) => {
+  /** `createRelatedReader` is needed for orders by properties of related rows. */
+  constructor (order: readonly Order[], id: string, createRelatedReader?: CreateRelatedReader) {
+    this.#keys = order.map(({ property, descending, related }) => {
       const sign = descending ? -1 : 1
+      if (related !== undefined) {
+        const findRelated = createRelatedReader!(related)
+        const readRelated = createReader(property)
+        return { read: ({ item }) => readRelated(findRelated(item) ?? {}), sign }
+      }
       if (property === id) return { read: (entry) => entry.id, sign }
       const read = createReader(property)
       return { read: (entry) => read(entry.item), sign }
@@ -73,7 +82,7 @@ export class Ordering {
   /** Reads every property once, because with many entries most of the time is spent reading. */
   sort<Holder extends { readonly entry: Entry<object> }> (holders: Iterable<Holder>): Holder[] {
     return Array.from(holders, (holder) => ({ holder, values: this.#keys.map(({ read }) => read(holder.entry)) }))
-      .sort((a, b) => this.#compareKeys(a.values, b.values))
+      .sort((a, b) => this.comparePositions(a.values, b.values))
       .map(({ holder }) => holder)
   }
 
@@ -87,7 +96,18 @@ export class Ordering {
     return 0
   }
 
-  #compareKeys (a: readonly unknown[], b: readonly unknown[]): number {
+  /** Compares the first property of the order with a value. */
+  compareFirst (entry: Entry<object>, value: Scalar): number {
+    const [first] = this.#keys
+    return first === undefined ? 0 : compareValues(first.read(entry), value) * first.sign
+  }
+
+  getPosition (entry: Entry<object>): Position {
+    // Lists are ordered by properties that can be compared.
+    return this.#keys.map(({ read }) => read(entry) as Scalar | null)
+  }
+
+  comparePositions (a: readonly unknown[], b: readonly unknown[]): number {
     let index = 0
     let difference = 0
     for (const { sign } of this.#keys) {

@@ -1,4 +1,4 @@
-import type { Entry, Id, Order, Position, Shape } from '../contract.ts'
+import type { Entry, Id, Order, Position, Scalar, Shape } from '../contract.ts'
 import { IdGenerator } from './id-generator.ts'
 import { Ordering } from './order.ts'
 import { OrderedList } from './ordered-list.ts'
@@ -9,6 +9,11 @@ export interface WalkOptions {
   /** The position after which the walk starts; without it, it starts at the end. */
   readonly from: Position | undefined
   readonly backward: boolean
+  /**
+   * Visits only entries that have this value in the first property of the order, which is ascending. Then the walk
+   * starts at the first of them, and goes forward.
+   */
+  readonly within?: Scalar
 }
 
 /** The entries of a storage, or of a transaction over it. */
@@ -75,12 +80,17 @@ export class Table<Item extends object> implements Rows<Item> {
     return findTaken(this.#uniques, item, counts)
   }
 
-  walk ({ order, from, backward }: WalkOptions, visit: (entry: Entry<Item>) => boolean): void {
+  walk ({ order, from, backward, within }: WalkOptions, visit: (entry: Entry<Item>) => boolean): void {
     // An order and its opposite share one index, walked up or down.
     const opposite = order[0]?.descending === true
     const { ordering, list } = this.#getIndex(order, opposite)
     const visitCell = ({ entry }: Cell<Item>) => visit(entry)
-    if (backward === opposite) {
+    if (within !== undefined) {
+      list.ascend(
+        ({ entry }) => ordering.compareFirst(entry, within) >= 0,
+        ({ entry }) => ordering.compareFirst(entry, within) === 0 && visit(entry)
+      )
+    } else if (backward === opposite) {
       list.ascend(({ entry }) => from === undefined || ordering.compareToPosition(entry, from) > 0, visitCell)
     } else {
       list.descend(({ entry }) => from !== undefined && ordering.compareToPosition(entry, from) >= 0, visitCell)

@@ -39,11 +39,12 @@ export class TransactionRows<Item extends object> implements Rows<Item> {
 
   /** Merges the written entries, in their order, into the walk over the rows of the storage. */
   walk (options: WalkOptions, visit: (entry: Entry<Item>) => boolean): void {
-    const { order, from, backward } = options
+    const { order, from, backward, within } = options
     const ordering = new Ordering(order, this.shape.id.property)
     const sign = backward ? -1 : 1
     const written = [...this.#entries.values()]
       .filter((entry) => entry !== undefined)
+      .filter((entry) => within === undefined || ordering.compareFirst(entry, within) === 0)
       .filter((entry) => from === undefined || ordering.compareToPosition(entry, from) * sign > 0)
       .sort((a, b) => ordering.compare(b, a) * sign)
     let isWanted = true

@@ -35,6 +35,7 @@ export class ConditionBuilder {
     if ('not' in filter) return this.buildFilter(filter.not, !holds)
     if ('all' in filter) return this.#joinFilters(filter.all, holds, holds)
     if ('any' in filter) return this.#joinFilters(filter.any, holds, !holds)
+    if ('related' in filter) throw new TypeError('The storage does not support relations.')
     return this.#buildCondition(filter, holds)
   }
 
