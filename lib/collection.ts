@@ -37,12 +37,21 @@ export interface ServiceInfo {
   readonly documentation?: string | undefined
 }
 
+/** A collection as an app serves it. */
+export interface Served {
+  readonly collection: Collection
+  /** Where it is served, with the prefix. It may have parameters, such as `:parent`. */
+  readonly path: string
+}
+
 /** What the app that serves a collection adds to it. */
 export interface ServingApp {
   readonly neighbors: Neighbors
   readonly service: ServiceInfo
   /** Logs functions that fail to decide about links. */
   readonly linkFailures?: LinkFailures
+  /** Finds the collection of the app that has this storage. */
+  readonly findServed?: (baseStorage: object) => Served | undefined
   /** Calls a collection of the app, as part of a transaction if there is one. */
   readonly openCollection?: <Other extends object, Adds>(
     definition: Definition<Other, Adds>,

@@ -87,7 +87,7 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     put: complete.put,
     etag: complete.etag,
     cache: { list: toCachePolicy(cache?.list), read: toCachePolicy(cache?.read) },
-    groups: cache && { read: buildCacheGroups(name), write: buildCacheGroupInvalidation(name) },
+    groups: cache && { read: buildCacheGroups([name]), write: buildCacheGroupInvalidation(name) },
     formats,
     mediaTypes: formats.map((format) => format.mediaType),
     dateTimes,

@@ -4,7 +4,7 @@ import type { CollectionCalls } from './engine/call-types.ts'
 import { createCalls } from './calls/calls.ts'
 import { BadOption, NoDefinition, NotRegistered } from './errors.ts'
 import { buildCollectionRoute, isDefinition, toCollection } from './collection.ts'
-import type { Collection, Definition, Related, ServiceInfo } from './collection.ts'
+import type { Collection, Definition, Served, ServiceInfo } from './collection.ts'
 import type { Transaction } from './options.ts'
 import { LinkFailures } from './response/links.ts'
 import type { Neighbors } from './response/presentation.ts'
@@ -114,6 +114,7 @@ export function registerCollection (app: FastifyInstance, definition: Collection
       neighbors: addNeighbor(app, definition),
       service: getServiceInfo(app),
       linkFailures: new LinkFailures(definition.name, app.log),
+      findServed: (baseStorage: object) => findServed(app, baseStorage),
       openCollection: <Item extends object, Adds>(other: Definition<Item, Adds>, transaction?: Transaction) => {
         return openCollection(app, other, transaction)
       }
@@ -134,19 +135,22 @@ export function registerCollection (app: FastifyInstance, definition: Collection
 
 /** Definitions with the same storage must agree on which rows exist: one would show what the other has deleted. */
 function checkRowLayers (app: FastifyInstance, collection: Collection): void {
-  const withRelated = (one: Collection): readonly Related[] => [one, ...one.attached.relations.values()]
-  const known = [...getRegistered(app).flatMap(({ collection }) => withRelated(collection)), ...withRelated(collection)]
-  for (const one of withRelated(collection)) {
-    const other = known.find(({ baseStorage, attached }) => {
-      return baseStorage === one.baseStorage && String(attached.rowLayers) !== String(one.attached.rowLayers)
-    })
-    if (other === undefined) continue
-    const hasMore = one.attached.rowLayers.length > other.attached.rowLayers.length
-    const [having, without] = hasMore ? [one, other] : [other, one]
-    throw new BadOption(collection.name, `"${having.name}" and "${without.name}" use the same storage, ` +
-      `but only "${having.name}" has the feature ${having.attached.rowLayers.join()}. ` +
-      'Add it to both, with the same options, or give them different storages.')
-  }
+  const { name, baseStorage, attached: { rowLayers } } = collection
+  const other = getRegistered(app)
+    .map(({ collection }) => collection)
+    .find((one) => one.baseStorage === baseStorage && String(one.attached.rowLayers) !== String(rowLayers))
+  if (other === undefined) return
+  const hasMore = rowLayers.length > other.attached.rowLayers.length
+  const [having, without] = hasMore ? [collection, other] : [other, collection]
+  throw new BadOption(name, `"${having.name}" and "${without.name}" use the same storage, ` +
+    `but only "${having.name}" has the feature ${having.attached.rowLayers.join()}. ` +
+    'Add it to both, with the same options, or give them different storages.')
+}
+
+/** Finds a collection by its storage. One that is not nested is preferred: its path has no id of a parent. */
+function findServed (app: FastifyInstance, baseStorage: object): Served | undefined {
+  const served = getRegistered(app).filter(({ collection }) => collection.baseStorage === baseStorage)
+  return served.find(({ collection }) => collection.parent === undefined) ?? served[0]
 }
 
 /** Returns the methods to call a collection of the app from code. */
@@ -161,6 +165,7 @@ export function openCollection<Item extends object, Adds> (
     name,
     log: app.log,
     transaction,
+    hasRelations: attached.relations.size > 0,
     actions: attached.actions,
     bulk: attached.bulk,
     findCollection () {

@@ -10,16 +10,19 @@ type Reader = Pick<Related, 'name' | 'actions' | 'routes'>
  * Hooks in `routes` run for requests to the collection itself. If another one reads it, only its `access` is applied: a
  * caller that such a hook refuses could read it through the other one.
  */
-export function checkHooks (reader: Reader, read: Related, what: string): void {
-  const { access } = read
-  if (access?.authenticate !== undefined || access?.explicit.has('read') === true) return
-  const needed = getRequestHooks(read, 'read')
+export function checkHooks (
+  reader: Reader,
+  read: Related,
+  { what, action }: { readonly what: string, readonly action: 'list' | 'read' }
+): void {
+  if (read.access?.explicit.has(action) === true) return
+  const needed = getRequestHooks(read, action)
   if (needed.length === 0) return
-  const run = [...reader.actions].every((action) => isSubset(needed, getRequestHooks(reader, action)))
+  const run = [...reader.actions].every((one) => isSubset(needed, getRequestHooks(reader, one)))
   if (!run) {
     throw new BadOption(reader.name, `${what} reads ${read.name}, ` +
       `but the hooks in the routes of ${read.name} do not run for it. ` +
-      `State in access.allow of ${read.name} who may read it ("public" means everyone), ` +
+      `State in access.allow.${action} of ${read.name} who may read it ("public" means everyone), ` +
       `or add the same hooks to routes.all of ${reader.name}.`)
   }
 }

@@ -18,10 +18,8 @@ import type { Response } from '../response/response.ts'
 import { withPage } from './html-page.ts'
 import { buildPage } from './page.ts'
 import {
-  isSelection,
   renderEntry,
   renderPage,
-  renderSelection,
   renderWrite,
   returnsRemoved
 } from './render.ts'
@@ -50,7 +48,7 @@ export function createAction (collection: Collection, action: HttpAction): Actio
       return isPlain ? buildPage(collection, request, outcome) : renderPage(collection, request, outcome)
     }
     if (outcome.kind !== 'entry' || !isRead) return exchange.render(outcome)
-    return isSelection(outcome) ? renderSelection(collection, request, outcome) : renderEntry(request, outcome)
+    return renderEntry(collection, request, outcome)
   }
   return withTrace(action.name, withPage(collection, { action: handle, at: action.at, safe: isRead }))
 }
@@ -126,6 +124,14 @@ class HttpOperation implements Operation {
       ? (entry) => checkPreconditions(collection, request, entry)
       : undefined
     this.returnsRemoved = action.name === 'remove' && action.at === 'item' && returnsRemoved(collection, request)
+  }
+
+  getRawQuery (): unknown {
+    const { request } = this.exchange
+    if (!this.action.isQuery) return request.query
+    const content = parseContent(request, parseIJson, this.collection.schema)
+    // An invalid one is refused when it is parsed.
+    return content instanceof Problem ? request.query : [request.query, content.value]
   }
 
   query (): ListQuery | Problem {

@@ -5,7 +5,6 @@ import type { View } from '../engine/view.ts'
 import { getCallerId } from '../access/caller.ts'
 import type { Caller, CallerLike } from '../access/caller.ts'
 import type { PageContext, Link, Capabilities } from '../formats/format.ts'
-import { getRegistered } from '../registry.ts'
 import type { Request } from '../request/request.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
@@ -103,17 +102,15 @@ function getLastSegment (path: string): string {
 
 /** By property: the path of the collection that it refers to, with the parameters of the prefix of this request. */
 function findRelatedPaths (
-  { attached }: Collection,
-  { server, params }: Request['original']
+  collection: Collection,
+  { params }: Request['original']
 ): ReadonlyMap<string, string> {
   const values = params as Readonly<Record<string, string | undefined>>
   const paths = new Map<string, string>()
-  for (const [property, { baseStorage }] of attached.relations) {
-    const related = getRegistered(server).find(({ collection }) => {
-      return collection.baseStorage === baseStorage && collection.parent === undefined
-    })
-    const path = related?.path.replace(/:(\w+)/g, (parameter, name: string) => values[name] ?? parameter)
-    if (path !== undefined && !path.includes(':')) paths.set(property, path)
+  for (const { property, isMany, findTarget } of collection.attached.relations.values()) {
+    if (isMany) continue
+    const path = findTarget(collection).path.replace(/:(\w+)/g, (parameter, name: string) => values[name] ?? parameter)
+    if (!path.includes(':')) paths.set(property, path)
   }
   return paths
 }

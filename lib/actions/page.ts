@@ -12,24 +12,21 @@ import { buildListLinkHeader } from '../response/links.ts'
 import { representList, buildEtag, hashVersions, joinVersions } from '../response/representation.ts'
 import type { Request } from '../request/request.ts'
 import type { Page } from '../storage/contract.ts'
-import { markDependence } from '../response/selection.ts'
 import { limitPageLength } from '../listing/page-length.ts'
 import { buildPageLinks } from '../listing/page-links.ts'
 import type { ListQuery } from '../listing/list-query.ts'
-import { buildSelection } from './select.ts'
+import { getSelection, markDependence } from './select.ts'
 
 /** Builds the response with a page of a list. */
-export async function buildPage (collection: Collection, request: Request, outcome: PageOutcome): Promise<Result> {
-  const { format, path, search, view: { lists, type }, presentation } = request
-  const { page: foundPage, query, listQuery } = outcome
+export function buildPage (collection: Collection, request: Request, outcome: PageOutcome): Result {
+  const { format, path, search, view: { type }, presentation } = request
+  const { page: foundPage, query, listQuery, lists, related } = outcome
 
-  const isSelected = listQuery.fields !== undefined || listQuery.features !== undefined
-  const selection = isSelected
-    ? await buildSelection(collection, foundPage.entries, { listQuery, request })
-    : undefined
+  const selection = getSelection(outcome)
   const foundVersions = joinVersions(presentation, foundPage, selection)
   // A query in the content has no URI that could be the key of a cache.
-  const isCacheable = selection === undefined && format.join !== undefined && request.content === undefined
+  const isPlain = selection === undefined && related === undefined
+  const isCacheable = isPlain && format.join !== undefined && request.content === undefined
   const cached = isCacheable
     ? presentation.pages.get(request, { versions: foundVersions, total: foundPage.total })
     : undefined
@@ -49,7 +46,7 @@ export async function buildPage (collection: Collection, request: Request, outco
   if (isConditional(request.headers)) {
     const isKnown = isNotModified(request, { tag: headers.etag!, modified: undefined })
     if (isKnown instanceof Problem) return isKnown
-    if (isKnown) return markDependence(selection, notModified(headers, applied))
+    if (isKnown) return markDependence(collection, outcome, notModified(headers, applied))
   }
   if (cached !== undefined) return ok(cached.content, cached.whole, applied)
 
@@ -57,7 +54,7 @@ export async function buildPage (collection: Collection, request: Request, outco
   const content = representList(presentation, page.entries, { format, path, links: getLinks, selection })
   const whole = { ...headers, 'content-type': format.mediaType }
   if (isCacheable) presentation.pages.add(request, { versions, total: page.total, headers, whole, content })
-  return markDependence(selection, ok(content, whole, applied))
+  return markDependence(collection, outcome, ok(content, whole, applied))
 }
 
 interface PageDetails {

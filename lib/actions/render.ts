@@ -19,28 +19,27 @@ import {
 } from '../response/representation.ts'
 import { moved, noContent, notModified, ok } from '../response/response.ts'
 import type { Response } from '../response/response.ts'
-import { markDependence } from '../response/selection.ts'
 import type { Selection } from '../response/selection.ts'
 import { renderWritten, respondToCreate, respondToUpdate, respondToWrite } from '../response/write-response.ts'
 import { buildMatchedSchema } from '../schema/matched.ts'
 import type { Entry, Id } from '../storage/contract.ts'
 import { buildPage } from './page.ts'
-import { buildSelection } from './select.ts'
+import { getSelection, markDependence } from './select.ts'
 
 // Outcomes of the engine as responses.
 
 /** Renders a page of a QUERY, or one that is for its caller only. */
-export async function renderPage (collection: Collection, request: Request, outcome: PageOutcome): Promise<Result> {
+export function renderPage (collection: Collection, request: Request, outcome: PageOutcome): Result {
   const isQuery = request.original.method === 'QUERY'
-  const result = await (isQuery ? renderQuery : buildPage)(collection, request, outcome)
+  const result = (isQuery ? renderQuery : buildPage)(collection, request, outcome)
   return outcome.isPrivate === true ? withoutStoring(result) : result
 }
 
 /** RFC 10008: a QUERY has the links of the equivalent GET, so that clients can follow them with either method. */
-async function renderQuery (collection: Collection, request: Request, outcome: PageOutcome): Promise<Result> {
-  const search = buildEquivalentGet(request.view.lists, outcome.listQuery)
+function renderQuery (collection: Collection, request: Request, outcome: PageOutcome): Result {
+  const search = buildEquivalentGet(outcome.lists, outcome.listQuery)
   if (search === undefined) return buildPage(collection, request, outcome)
-  const result = await buildPage(collection, { ...request, search }, outcome)
+  const result = buildPage(collection, { ...request, search }, outcome)
   if (result instanceof Problem) return result
   const location = search === '' ? request.path : `${request.path}?${search}`
   return { ...result, headers: { ...result.headers, 'content-location': location } }
@@ -52,25 +51,12 @@ function withoutStoring (result: Result): Result {
   return { ...result, headers: { ...result.headers, 'cache-control': 'no-store' } }
 }
 
-/** Whether a read requests a part of the item, or additions to it. */
-export function isSelection ({ listQuery }: EntryOutcome): boolean {
-  return listQuery?.fields !== undefined || listQuery?.features !== undefined
-}
-
 /** Renders the item that was read. */
-export function renderEntry (request: Request, { entry, isPrivate }: EntryOutcome, selection?: Selection): Result {
-  const result = respondWithEntry(request, entry, selection)
-  return isPrivate === true ? withoutStoring(result) : result
-}
-
-/** Renders what a read requests of the item. */
-export async function renderSelection (
-  collection: Collection,
-  request: Request,
-  outcome: EntryOutcome
-): Promise<Result> {
-  const { entry, listQuery = {} } = outcome
-  return renderEntry(request, outcome, await buildSelection(collection, [entry], { listQuery, request }))
+export function renderEntry (collection: Collection, request: Request, outcome: EntryOutcome): Result {
+  const result = respondWithEntry(request, outcome.entry, getSelection(outcome))
+  if (result instanceof Problem) return result
+  const response = markDependence(collection, outcome, result)
+  return outcome.isPrivate === true ? withoutStoring(response) : response
 }
 
 /** The item, or 304 if the client has it already. */
@@ -85,12 +71,12 @@ function respondWithEntry (request: Request, entry: Entry<object>, selection: Se
     const modified = hasAdditions ? undefined : getRepresentationDate(presentation, entry)
     const isKnown = isNotModified(request, { tag: headers.etag!, modified })
     if (isKnown instanceof Problem) return isKnown
-    if (isKnown) return markDependence(selection, notModified(headers))
+    if (isKnown) return notModified(headers)
   }
   const representation = selection === undefined
     ? represent(presentation, entry, wanted)
     : representSelection(presentation, entry, { ...wanted, selection })
-  return markDependence(selection, ok(representation.content, representation.headers))
+  return ok(representation.content, representation.headers)
 }
 
 /** Renders what any other operation leads to. */

@@ -1,26 +1,28 @@
-import type { Collection } from '../collection.ts'
-import type { ListQuery } from '../listing/list-query.ts'
-import type { Request } from '../request/request.ts'
-import type { Addition, Selection } from '../response/selection.ts'
-import type { Entry } from '../storage/contract.ts'
+import type { EntryOutcome, PageOutcome } from '../engine/operation.ts'
+import { buildCacheGroups } from '../http/cache-groups.ts'
+import type { Response } from '../response/response.ts'
+import type { Selection } from '../response/selection.ts'
 
-interface SelectionRequest {
-  readonly listQuery: ListQuery
-  readonly request: Request
+/** Returns what a read requests of the items; undefined if it requests them as they are. */
+export function getSelection ({ listQuery, related }: EntryOutcome | PageOutcome): Selection | undefined {
+  const fields = listQuery?.fields
+  const addition = related?.addition
+  if (fields === undefined && addition === undefined) return undefined
+  return { fields, additions: addition === undefined ? [] : [addition] }
 }
 
-/** Returns what the query selects of these entries; undefined if it requests them as they are. */
-export async function buildSelection (
-  collection: Collection,
-  entries: ReadonlyArray<Entry<object>>,
-  { listQuery, request }: SelectionRequest
-): Promise<Selection | undefined> {
-  const { fields, features } = listQuery
-  if (fields === undefined && features === undefined) return undefined
-  const additions: Addition[] = []
-  for (const hook of features === undefined ? [] : collection.attached.hooks.onView) {
-    const addition = await hook(entries, { listQuery, request })
-    if (addition !== undefined) additions.push(addition)
+/** Marks a response that depends on other collections: it is in their cache groups, and may depend on the caller. */
+export function markDependence (
+  { name, groups }: { readonly name: string, readonly groups?: object | undefined },
+  { related }: EntryOutcome | PageOutcome,
+  response: Response
+): Response {
+  if (related === undefined) return response
+  const { dependsOnCaller, collections } = related
+  const names = [...new Set([name, ...collections])]
+  return {
+    ...response,
+    ...groups !== undefined && { headers: { ...response.headers, ...buildCacheGroups(names) } },
+    ...dependsOnCaller && { dependsOnCaller }
   }
-  return fields === undefined && additions.length === 0 ? undefined : { fields, additions }
 }

@@ -4,6 +4,7 @@ import type { Operation } from '../engine/operation.ts'
 import { applyParsedPatch } from '../engine/patch.ts'
 import { checkPreconditions, dependsOnItem } from '../engine/preconditions.ts'
 import type { OpenTransaction } from '../engine/transaction.ts'
+import type { View } from '../engine/view.ts'
 import { hasTagPrecondition } from '../http/preconditions.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { parseItemQuery, parseListQuery } from '../listing/query-string.ts'
@@ -24,7 +25,7 @@ export function toOperation (part: PreparedPart, content: unknown, transaction: 
   const scope = authorization?.scope
   const segment = action.at === 'item' ? address.segments[depth]! : ''
   const parsed = readContent(part, content)
-  return {
+  const operation: Operation = {
     door: 'batch',
     action,
     customAction: action.custom?.name,
@@ -42,13 +43,18 @@ export function toOperation (part: PreparedPart, content: unknown, transaction: 
     transaction,
     log: request.log,
     request,
-    query: () => readQuery(part),
+    getRawQuery: () => address.query,
+    // Layers may change the view.
+    query () {
+      return readQuery(part, this.view)
+    },
     content: () => parsed,
     patch: (item) => parsed instanceof Problem ? parsed : applyParsedPatch(view.type, item, parsed.value),
     check: createCheck(part),
     canCreate: async () => canCreate,
     returnsRemoved: false
   }
+  return operation
 }
 
 function isRead ({ target: { action } }: PreparedPart): boolean {
@@ -79,15 +85,8 @@ function readContent ({ target: { action }, view: { type } }: PreparedPart, cont
   return hidden ?? { value: content }
 }
 
-function readQuery (part: PreparedPart): ListQuery | Problem {
-  const { target: { collection, action }, own: { address: { query, search } }, view: { lists } } = part
+function readQuery ({ target: { action }, own }: PreparedPart, { lists }: View): ListQuery | Problem {
+  const { address: { query, search } } = own
   const request = { query, search, preferences: {} }
-  const listQuery = action.at === 'item' ? parseItemQuery(lists, request) : parseListQuery(lists, request)
-  if (listQuery instanceof Problem) return listQuery
-  // Such as `expand`, which reads other collections outside of the transaction.
-  if (listQuery.features !== undefined && collection.attached.hooks.onView.length > 0) {
-    const names = Object.keys(listQuery.features).join(', ')
-    return problem('invalid-query', { detail: `The query parameter ${names} is not supported in a batch.` })
-  }
-  return listQuery
+  return action.at === 'item' ? parseItemQuery(lists, request) : parseListQuery(lists, request)
 }

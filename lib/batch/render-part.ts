@@ -2,6 +2,7 @@ import type { EntryOutcome, Outcome, PageOutcome } from '../engine/operation.ts'
 import { isNotModified } from '../engine/preconditions.ts'
 import { isConditional } from '../http/preconditions.ts'
 import { Problem, problem } from '../http/problems.ts'
+import { getSelection } from '../actions/select.ts'
 import { limitPageLength } from '../listing/page-length.ts'
 import { buildPageLinks } from '../listing/page-links.ts'
 import { buildItemPath } from '../response/links.ts'
@@ -40,10 +41,6 @@ export function renderPart (part: PreparedPart, outcome: Outcome): PartResult | 
   }
 }
 
-function getSelection (fields: readonly string[] | undefined): Selection | undefined {
-  return fields && { fields, additions: [] }
-}
-
 function show ({ view: { type } }: PreparedPart, entry: Entry<object>, selection: Selection | undefined): object {
   return selection === undefined ? type.show(entry.item) : applySelection(type, entry, selection)
 }
@@ -52,9 +49,10 @@ function getTag ({ presentation, format, view: { type } }: PreparedPart, entry: 
   return buildEtag(presentation, type.getVersion(entry), format)
 }
 
-function renderRead (part: PreparedPart, { entry, listQuery }: EntryOutcome): PartResult | Problem {
+function renderRead (part: PreparedPart, outcome: EntryOutcome): PartResult | Problem {
+  const { entry } = outcome
   const { presentation, format, headers, view: { type } } = part
-  const selection = getSelection(listQuery?.fields)
+  const selection = getSelection(outcome)
   const version = selection === undefined ? type.getVersion(entry) : getSelectionVersion(type, entry, selection)
   const etag = buildEtag(presentation, version, format)
   if (isConditional(headers)) {
@@ -86,9 +84,10 @@ export function getCollectionPath ({ target: { depth }, own: { address: { path }
   return path.split('/').slice(0, depth + 1).join('/')
 }
 
-function renderPage (part: PreparedPart, { page: found, query, listQuery }: PageOutcome): PartResult | Problem {
-  const { view: { type, lists }, own: { address } } = part
-  const selection = getSelection(listQuery.fields)
+function renderPage (part: PreparedPart, outcome: PageOutcome): PartResult | Problem {
+  const { view: { type }, own: { address } } = part
+  const { page: found, query, listQuery, lists } = outcome
+  const selection = getSelection(outcome)
   const page = limitPageLength(type, found, { query, listQuery, selection })
   if (page instanceof Problem) return page
   const { next } = buildPageLinks(lists, address, { page, query, listQuery })

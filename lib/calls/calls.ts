@@ -16,7 +16,7 @@ import type { Patch } from '../http/merge-patch.ts'
 import type { Collection } from '../collection.ts'
 import { actionInfos, getSteps, toActionInfo, toBulkInfo } from '../engine/engine.ts'
 import { changeOperation } from '../engine/operation.ts'
-import type { EntryOutcome, Operation, Outcome, PageOutcome } from '../engine/operation.ts'
+import type { EntryOutcome, Operation, Outcome, PageOutcome, RelatedData } from '../engine/operation.ts'
 import { applyParsedPatch } from '../engine/patch.ts'
 import { checkPreconditions } from '../engine/preconditions.ts'
 import { checkOutsideCall, openTransaction, toOpenTransaction, TransactionError } from '../engine/transaction.ts'
@@ -53,6 +53,8 @@ interface CallHost {
   readonly log: FastifyBaseLogger
   /** The transaction of all calls. */
   readonly transaction: Transaction | undefined
+  /** Whether queries can refer to other collections. */
+  readonly hasRelations: boolean
   /** The custom actions, by name. */
   readonly actions: ReadonlyMap<string, CustomAction>
   /** The actions that are about several items. */
@@ -63,7 +65,7 @@ interface CallHost {
 interface OpenCall {
   readonly collection: Collection
   readonly operation: Operation
-  toStored (entry: Entry<object>): StoredItem<object>
+  toStored (entry: Entry<object>, related?: RelatedData): StoredItem<object>
 }
 
 /** Creates the methods of `app.collection(definition)`. */
@@ -89,43 +91,56 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     return callForItem('create', options, { content: item })
   }
 
-  async function read (id: Id, options: CallOptions = {}): Promise<StoredItem<object>> {
-    return callForItem('read', options, { id })
+  async function read (
+    id: Id,
+    { expand, ...options }: CallOptions & { readonly expand?: unknown } = {}
+  ): Promise<StoredItem<object>> {
+    if (expand === undefined) return callForItem('read', options, { id })
+    return runCall({ ...target, id }, async () => {
+      const open = await openCall(host, actionInfos.read, options, { id })
+      const query = toQuery(host, { expand }, ['expand'])
+      if (query instanceof Problem) return query
+      const outcome = await open.operation.steps.run(open.collection, withQuery(open.operation, query))
+      if (outcome instanceof Problem) return outcome
+      const { entry, related } = outcome as EntryOutcome
+      return open.toStored(entry, related)
+    })
   }
 
-  async function readPage ({ collection, operation }: OpenCall, listQuery: ListQuery): Promise<PageOutcome> {
-    return runCall(target, async () => {
-      const paged = changeOperation(operation, { query: () => listQuery })
-      // A list leads to a page.
-      return await operation.steps.run(collection, paged) as PageOutcome | Problem
-    })
+  async function readPage ({ collection, operation }: OpenCall, paged: Operation): Promise<PageOutcome> {
+    // A list leads to a page.
+    return runCall(target, async () => await operation.steps.run(collection, paged) as PageOutcome | Problem)
   }
 
   /** Reads the first page. The caller is authorized once. */
   async function openList (query: CallQuery<Item>, options: CallOptions) {
     const open = await runCall(target, () => openCall(host, actionInfos.list, options))
-    const listQuery = await runCall(target, async () => parseQuery(open, query, queryNames))
+    const given = await runCall(target, async () => toQuery(host, query, queryNames))
     // Code reads as many items at a time as clients can.
     const { maximum } = open.collection.lists.limit
-    return { open, first: await readPage(open, { limit: maximum, ...listQuery }) }
+    const operation = withQuery(open.operation, given, { limit: maximum })
+    return { open, operation, first: await readPage(open, operation) }
   }
 
   async function * pages (
     query: CallQuery<Item> = {},
     options: CallOptions = {}
   ): AsyncGenerator<StoredPage<object>, void> {
-    const { open, first } = await withCallTrace(host, 'list', openList)(query, options)
+    const { open, operation, first } = await withCallTrace(host, 'list', openList)(query, options)
     const readNext = withCallTrace(host, 'list', readPage)
     const { listQuery, query: { order }, page: { total } } = first
-    let { page } = first
+    let { page, related } = first
     for (;;) {
-      yield { entries: page.entries.map(open.toStored), total }
+      const current = related
+      yield { entries: page.entries.map((entry) => open.toStored(entry, current)), total }
       const last = page.entries.at(-1)
       if (!page.more || last === undefined) return
       options.signal?.throwIfAborted()
       // The items are counted once.
-      const next = { ...listQuery, after: getPosition(last.item, order), count: false }
-      page = (await readNext(open, next)).page
+      const next = { ...listQuery, after: getPosition(last, order), count: false }
+      const following = await readNext(open, changeOperation(operation, { query: () => next }))
+      page = following.page
+      related = following.related
     }
   }
 
@@ -201,7 +216,7 @@ function createBulkCalls (host: CallHost): Record<string, unknown> {
       const { collection, operation, toStored } = await openCall(host, toBulkInfo(bulk), options, { content: items })
       const outcome = await operation.steps.run(collection, operation)
       // An array leads to entries.
-      return outcome instanceof Problem ? outcome : (outcome as ManyOutcome).entries.map(toStored)
+      return outcome instanceof Problem ? outcome : (outcome as ManyOutcome).entries.map((entry) => toStored(entry))
     })
   }
 
@@ -212,10 +227,10 @@ function createBulkCalls (host: CallHost): Record<string, unknown> {
   ): Promise<MatchedItems> {
     return runCall(target, async () => {
       const open = await openCall(host, toBulkInfo(bulk), options, { content: patch })
-      const listQuery = parseQuery(open, query, manyQueryNames)
-      if (listQuery instanceof Problem) return listQuery
+      const given = toQuery(host, query, manyQueryNames)
+      if (given instanceof Problem) return given
       const { collection, operation } = open
-      const outcome = await operation.steps.run(collection, changeOperation(operation, { query: () => listQuery }))
+      const outcome = await operation.steps.run(collection, withQuery(operation, given))
       if (outcome instanceof Problem) return outcome
       const { ids } = outcome as MatchedOutcome
       return { count: ids.length, ids }
@@ -325,7 +340,8 @@ async function openCall (
     transaction,
     log: host.log,
     request: undefined,
-    // A list replaces it.
+    // A list replaces both.
+    getRawQuery: () => ({}),
     query: () => ({}),
     content: () => parsed,
     patch: (item) => parsed instanceof Problem ? parsed : applyParsedPatch(view.type, item, parsed.value),
@@ -339,9 +355,9 @@ async function openCall (
     canCreate: async () => isApp || isCallAllowed(collection, 'create', caller),
     returnsRemoved: false
   }
-  const toStored = (entry: Entry<object>): StoredItem<object> => ({
+  const toStored = (entry: Entry<object>, related?: RelatedData): StoredItem<object> => ({
     id: entry.id,
-    item: isApp ? entry.item : view.type.show(entry.item),
+    item: addRelated(isApp ? entry.item : view.type.show(entry.item), related?.addition?.add(entry)),
     get tag () {
       return buildEtag(presentation, view.type.getVersion(entry), format)
     }
@@ -424,14 +440,35 @@ function getGivenIds (collection: Collection, content: unknown): Array<Id | unde
   return ids
 }
 
-const queryNames: ReadonlySet<string> = new Set(['filter', 'sort', 'q', 'limit', 'count'])
-const manyQueryNames: ReadonlySet<string> = new Set(['filter', 'q'])
+const queryNames: readonly string[] = ['filter', 'sort', 'q', 'limit', 'count', 'expand']
+const manyQueryNames: readonly string[] = ['filter', 'q']
 
-function parseQuery ({ operation }: OpenCall, query: object, names: ReadonlySet<string>): ListQuery | Problem {
-  const unknown = Object.keys(query).find((name) => !names.has(name))
+/** A query of code, as the content of QUERY has it. */
+interface GivenQuery {
+  readonly value: unknown
+}
+
+/** Returns a copy of what the app passes. */
+function toQuery ({ hasRelations }: CallHost, query: object, names: readonly string[]): GivenQuery | Problem {
+  const known = hasRelations ? names : names.filter((name) => name !== 'expand')
+  const unknown = Object.keys(query).find((name) => !known.includes(name))
   if (unknown !== undefined) {
-    throw new TypeError(`A query has no property "${unknown}". Available properties: ${[...names].join(', ')}.`)
+    throw new TypeError(`A query has no property "${unknown}". Available properties: ${known.join(', ')}.`)
   }
-  const json = toJson(query)
-  return json instanceof Problem ? json : parseQueryContent(operation.view.lists, json.value)
+  return toJson(query)
+}
+
+/** The operation with a query. Layers may change the view by which it is parsed. */
+function withQuery (operation: Operation, given: GivenQuery, defaults: ListQuery = {}): Operation {
+  return changeOperation(operation, {
+    getRawQuery: () => given.value,
+    query () {
+      const listQuery = parseQueryContent(this.view!.lists, given.value)
+      return listQuery instanceof Problem ? listQuery : { ...defaults, ...listQuery }
+    }
+  })
+}
+
+function addRelated (item: object, addition: object | undefined): object {
+  return addition === undefined ? item : { ...item, ...addition }
 }

@@ -53,7 +53,7 @@ export const list: Run = async (collection, operation) => {
   const { page, query } = found
   logUnreadable(collection.name, page, operation)
   transaction?.addListed(collection, page.entries)
-  return { kind: 'page', page, query, listQuery }
+  return { kind: 'page', page, query, listQuery, lists }
 }
 
 /** Replaces an item, or creates it if the definition and the caller's rights allow that. */

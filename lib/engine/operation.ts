@@ -5,8 +5,10 @@ import type { Collection } from '../collection.ts'
 import type { ActionInfo } from './action-info.ts'
 import type { Problem } from '../http/problems.ts'
 import type { ListQuery } from '../listing/list-query.ts'
+import type { Lists } from '../listing/lists.ts'
 import type { ParsedContent, Request } from '../request/request.ts'
 import type { Response } from '../response/response.ts'
+import type { Addition } from '../response/selection.ts'
 import type { Context, Entry, Filter, Id, Page, Query, Refusal, Storage } from '../storage/contract.ts'
 import type { Progress } from './progress.ts'
 import type { OpenTransaction } from './transaction.ts'
@@ -64,6 +66,8 @@ export interface Operation {
   readonly request: FastifyRequest | undefined
   /** For features that are about HTTP. */
   readonly exchange?: Exchange | undefined
+  /** The query before it is parsed: the parameters of the query string, or an object as the content of QUERY. */
+  getRawQuery (): unknown
   /** Parses what a read requests, before anything is read. */
   query (): ListQuery | Problem
   /** Parses the content. Called after the preconditions: RFC 9110, section 13.2.1. */
@@ -111,8 +115,19 @@ export interface EntryOutcome {
   readonly created: boolean
   /** What a read requests of it. */
   readonly listQuery?: ListQuery
+  readonly related?: RelatedData
   /** Whether the result is for this caller only, whatever the cache policy says. */
   readonly isPrivate?: boolean
+}
+
+/** The other collections that an outcome depends on. */
+export interface RelatedData {
+  /** What is added to the items; undefined if nothing is. */
+  readonly addition: Addition | undefined
+  /** Whether what the caller can read of the other collections depends on the caller. */
+  readonly dependsOnCaller: boolean
+  /** The names of the other collections. */
+  readonly collections: readonly string[]
 }
 
 /** A part of a list. */
@@ -122,6 +137,9 @@ export interface PageOutcome {
   /** The query that was sent to the storage. */
   readonly query: Query
   readonly listQuery: ListQuery
+  /** How the caller can query the list. */
+  readonly lists: Lists
+  readonly related?: RelatedData
   readonly isPrivate?: boolean
 }
 

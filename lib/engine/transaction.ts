@@ -87,6 +87,13 @@ export class OpenTransaction implements Transaction {
     return ids.map((id) => entries.get(id)!) as unknown as LockedItems<Item, Ids>
   }
 
+  /** Returns the storage of a collection within this transaction; outside of it, if it is in another database. */
+  joinIfPossible (collection: Collection): Storage<object> {
+    const { storage } = collection
+    const canJoin = storage.join !== undefined && storage.database === this.#handle?.database
+    return canJoin ? this.join(collection) : storage
+  }
+
   /** Returns the storage of a collection within this transaction. */
   join (collection: Collection): Storage<object> {
     const { name, storage } = collection

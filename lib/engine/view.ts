@@ -27,11 +27,16 @@ export class View {
   readonly #presentations = new Map<string, Presentation>()
   readonly #presentation: Presentation
 
-  constructor (collection: Viewed, type: ItemType, lists: Lists) {
+  constructor (inputs: PresentationInputs, type: ItemType, lists: Lists, presentation?: Presentation) {
     this.type = type
     this.lists = lists
-    this.#inputs = collection
-    this.#presentation = new Presentation(type, collection, undefined)
+    this.#inputs = inputs
+    this.#presentation = presentation ?? new Presentation(type, inputs, undefined)
+  }
+
+  /** Returns the same view with other lists: those of a query that refers to related items. */
+  withLists (lists: Lists): View {
+    return new View(this.#inputs, this.type, lists, this.#presentation)
   }
 
   /** Returns how items are represented for callers who may call only these custom actions, or all of them. */

@@ -6,19 +6,16 @@ import type { AccessRules } from '../access/rules.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Identity } from '../schema/ids.ts'
-import type { Collection, Parent } from '../collection.ts'
-import type { ListQuery } from '../listing/list-query.ts'
+import type { Collection, Parent, Served } from '../collection.ts'
 import type { QuerySyntax, ClientParameters, QueryParameter } from '../listing/query-parameter.ts'
 import type { Components } from '../openapi/components.ts'
 import type { Contents } from '../openapi/contents.ts'
 import type { OperationObject } from '../openapi/operation-object.ts'
-import type { Related, RouteOptions, Transaction } from '../options.ts'
-import type { Request } from '../request/request.ts'
+import type { RouteOptions, Transaction } from '../options.ts'
 import type { ItemSchema } from '../schema/checks.ts'
-import type { Entry, JsonSchema, Storage, Supports } from '../storage/contract.ts'
+import type { Entry, JsonSchema, Order, Storage, Supports } from '../storage/contract.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Timestamps } from '../schema/timestamps.ts'
-import type { Addition } from '../response/selection.ts'
 import type { ActionInfo, BulkAction, CustomAction } from '../engine/action-info.ts'
 import type { Layer, LayerOptions } from '../engine/compose.ts'
 import type { Operation, Position } from '../engine/operation.ts'
@@ -90,6 +87,26 @@ export interface ListedPage {
   readonly total: number | undefined
 }
 
+/** A relation of a collection to another one, or to itself. */
+export interface Relation {
+  readonly name: string
+  /** The name of the other collection, for messages. */
+  readonly to: string
+  /** Whether an item can have several related items. */
+  readonly isMany: boolean
+  /** The property of this collection. Its value is that of `equals` in the other collection. */
+  readonly property: string
+  readonly equals: string
+  /** How many items are included by default; undefined for a relation to one item. */
+  readonly limit: number | undefined
+  /** The default order of included items; undefined if it is that of the other collection. */
+  readonly order: readonly Order[] | undefined
+  readonly canFilter: boolean
+  readonly canSort: boolean
+  /** Finds the other collection as the app serves it, with its access, scope and features. */
+  findTarget (collection: Collection): Served
+}
+
 /** The functions that a feature can add with `addHook()`. */
 export interface Hooks {
   /**
@@ -99,11 +116,6 @@ export interface Hooks {
   onHeaders (headers: IncomingHttpHeaders, action: ActionInfo): Problem | undefined
   /** Called after each write of an item, with the storage of its transaction. A throw rolls the transaction back. */
   onWrite (write: WriteEvent, storage: Storage<object>): Promise<void>
-  /** Called with the entries of a response if the query has parameters of features. Returns additions to the items. */
-  onView (
-    entries: ReadonlyArray<Entry<object>>,
-    wanted: { readonly listQuery: ListQuery, readonly request: Request }
-  ): Promise<Addition | undefined>
   /** Called for each page of a list. Returns headers. */
   onPage (page: ListedPage): Readonly<Record<string, string>>
   /** Called for each problem. Returns properties of its content. */
@@ -123,6 +135,8 @@ export interface DescribeTools {
 export interface Host {
   /** The collection that the feature is added to. */
   readonly collection: CollectionInfo
+  /** What all features of the definition have attached. Collections of an app have the same object. */
+  readonly attached: object
   /** Refuses the definition with an error that says how to fix it. */
   fail (message: string): never
   /** Refuses options that are not an object, or that have other names than these, for callers without TypeScript. */
@@ -157,8 +171,8 @@ export interface Host {
   nestIn (parent: Collection, property: string): void
   /** Lets lists understand the query strings of a client as well. */
   addQuerySyntax (syntax: QuerySyntax): void
-  /** Says that a property holds the id of an item of another collection, for pages that link to it. */
-  addRelation (property: string, collection: Related): void
+  /** Adds a relation to another collection. */
+  addRelation (relation: Relation): void
   /** Completes the schema of items in responses, for OpenAPI. */
   extendReadSchema (extend: (schema: JsonSchema, components: Components) => JsonSchema): void
   /** DELETE returns the removed item unless the client prefers otherwise. */
@@ -186,7 +200,8 @@ export interface Attached {
   /** The names of the features that change which rows of the storage exist. */
   readonly rowLayers: readonly string[]
   readonly querySyntaxes: readonly QuerySyntax[]
-  readonly relations: ReadonlyMap<string, Related>
+  /** By name. */
+  readonly relations: ReadonlyMap<string, Relation>
   readonly readSchemas: ReadonlyArray<Parameters<Host['extendReadSchema']>[0]>
   readonly returnsRemoved: boolean
   readonly hooks: { readonly [Name in keyof Hooks]: ReadonlyArray<Hooks[Name]> }

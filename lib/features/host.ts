@@ -8,14 +8,14 @@ import type { Position } from '../engine/operation.ts'
 import { BadOption, Unsupported } from '../errors.ts'
 import { isListParameter } from '../listing/parameters.ts'
 import type { QuerySyntax, QueryParameter } from '../listing/query-parameter.ts'
-import type { Related } from '../options.ts'
 import type { Storage, Supports } from '../storage/contract.ts'
-import type { AnyFeature, Attached, CollectionInfo, Hooks, Host } from './feature.ts'
+import type { AnyFeature, Attached, CollectionInfo, Hooks, Host, Relation } from './feature.ts'
 import type { BulkAction, CustomAction } from '../engine/action-info.ts'
 
 /** What the features of a definition have attached. */
 export class Attachments implements Host, Attached {
   readonly collection: CollectionInfo
+  readonly attached = this
   readonly actions = new Map<string, CustomAction>()
   readonly bulk = new Map<BulkAction['name'], BulkAction>()
   readonly marks: Record<string, 'readOnly' | 'writeOnly'> = {}
@@ -27,13 +27,12 @@ export class Attachments implements Host, Attached {
   readonly onWrite: Hooks['onWrite'] | undefined
   parent: Parent | undefined
   readonly querySyntaxes: QuerySyntax[] = []
-  readonly relations = new Map<string, Related>()
+  readonly relations = new Map<string, Relation>()
   readonly readSchemas: Array<Parameters<Host['extendReadSchema']>[0]> = []
   returnsRemoved = false
   readonly hooks: { readonly [Name in keyof Hooks]: Array<Hooks[Name]> } = {
     onHeaders: [],
     onWrite: [],
-    onView: [],
     onPage: [],
     onProblem: []
   }
@@ -187,8 +186,8 @@ export class Attachments implements Host, Attached {
     this.querySyntaxes.push(syntax)
   }
 
-  addRelation (property: string, collection: Related): void {
-    this.relations.set(property, collection)
+  addRelation (relation: Relation): void {
+    this.relations.set(relation.name, relation)
   }
 
   extendReadSchema (extend: Parameters<Host['extendReadSchema']>[0]): void {

@@ -35,7 +35,7 @@ export function within<Item extends object = Record<string, unknown>> (
       if (dependsOnCaller(parent.access, 'read')) {
         for (const action of ['list', 'read'] as const) checkCache(name, action, getStatedPolicy(cache[action]))
       }
-      checkHooks({ name, actions, routes }, parent, 'within()')
+      checkHooks({ name, actions, routes }, parent, { what: 'within()', action: 'read' })
       host.nestIn(parent, property)
     }
   }

@@ -3,14 +3,15 @@ import type { Lists } from './lists.ts'
 import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import type { Context, Entry, Filter, Id, JsonSchema, Order, Position, Scalar, Storage } from '../storage/contract.ts'
+import type { Context, Entry, Id, JsonSchema, Order, Position, Query, Scalar, Storage } from '../storage/contract.ts'
 import { isComparable } from './conditions.ts'
+import type { ListFilter } from './list-query.ts'
 
 // A cursor contains everything that is needed to continue a list, so that any process can read it.
 
 /** The list that a cursor belongs to. */
 export interface CursorBinding {
-  readonly filter: Filter | undefined
+  readonly filter: ListFilter | undefined
   readonly search: string | undefined
   readonly order: readonly Order[]
 }
@@ -33,9 +34,10 @@ export const maxCursorLength = 1024
 export function createCursor (
   lists: Lists,
   binding: CursorBinding,
-  { direction, entry: { id, item } }: CursorTarget
+  { direction, entry }: CursorTarget
 ): string {
-  const position = getPosition(item, binding.order)
+  const { id } = entry
+  const position = getPosition(entry, binding.order)
   const cursor = encodeCursor(lists, binding, [direction, ...position])
   if (cursor.length <= maxCursorLength) return cursor
   return encodeCursor(lists, binding, [direction, { id, hash: hashPosition(position) }])
@@ -50,9 +52,9 @@ function hashPosition (position: Position): string {
   return createHash('sha256').update(JSON.stringify(position)).digest('base64url').slice(0, 22)
 }
 
-/** Returns the values by which an item is ordered. */
-export function getPosition (item: object, order: readonly Order[]): Position {
-  return order.map(({ property }) => getValue(item, property) ?? null)
+/** Returns the values by which an entry is ordered. */
+export function getPosition ({ item, position }: Entry<object>, order: readonly Order[]): Position {
+  return position ?? order.map(({ property }) => getValue(item, property) ?? null)
 }
 
 function getValue (item: object, property: string): Scalar | null | undefined {
@@ -94,6 +96,8 @@ type Place = { readonly position: Position } | { readonly id: Id, readonly hash:
 
 interface CursorContext {
   readonly binding: CursorBinding
+  /** The query of the first page. */
+  readonly query: Query
   readonly storage: Storage<object>
   readonly context: Context
 }
@@ -105,16 +109,29 @@ interface CursorContext {
 export async function resolveCursor (
   lists: Lists,
   cursor: string,
-  { binding, storage, context }: CursorContext
+  { binding, query, storage, context }: CursorContext
 ): Promise<{ after?: Position, before?: Position } | Problem> {
   const parsed = parseCursor(lists, cursor, binding)
   if (parsed === undefined) return toUnknownCursorProblem()
   const { direction, place } = parsed
   if ('position' in place) return { [direction]: place.position }
-  const entry = await storage.find(place.id, context)
-  const position = entry && getPosition(entry.item, binding.order)
+  const entry = query.order.some(({ related }) => related !== undefined)
+    ? await findPlaced(lists, place.id, { query, storage, context })
+    : await storage.find(place.id, context)
+  const position = entry && getPosition(entry, binding.order)
   if (position === undefined || hashPosition(position) !== place.hash) return toExpiredCursorProblem()
   return { [direction]: position }
+}
+
+/** Reads an entry with its position, which related rows decide as well. */
+async function findPlaced (
+  { type: { id: { property } } }: Lists,
+  id: Id,
+  { query, storage, context }: Pick<CursorContext, 'query' | 'storage' | 'context'>
+): Promise<Entry<object> | undefined> {
+  const filter = { property, is: 'eq', value: id } as const
+  const page = await storage.list({ ...query, filter, search: undefined, limit: 1, count: false }, context)
+  return page.entries[0]
 }
 
 interface ParsedCursor {

@@ -63,13 +63,13 @@ async function findStart (
   query: Query,
   listRequest: ListRequest
 ): Promise<PageStart | Problem> {
-  const { listQuery: { cursor, offset, filter, search }, storage, context } = listRequest
+  const { listQuery: { cursor, offset, filter, search, order = lists.order }, storage, context } = listRequest
   if (offset !== undefined) {
     if (cursor !== undefined) return badParameter('cursor', 'omitted if the page is requested by an offset')
     return { after: await findPositionAt(query, listRequest) }
   }
-  const binding = { filter, search, order: query.order }
-  return await resolveCursor(lists, cursor!, { binding, storage, context })
+  const binding = { filter, search, order }
+  return await resolveCursor(lists, cursor!, { binding, query, storage, context })
 }
 
 /** Returns the position of the last skipped item; undefined if there is none. */
@@ -77,7 +77,8 @@ async function findPositionAt (
   query: Query,
   { listQuery: { offset = 0 }, storage, context }: ListRequest
 ): Promise<Position | undefined> {
-  const properties = [...new Set(query.order.map(({ property }) => property.split('.', 1)[0]!))]
+  const own = query.order.filter(({ related }) => related === undefined)
+  const properties = [...new Set(own.map(({ property }) => property.split('.', 1)[0]!))]
   let after: Position | undefined
   let remaining = offset
   let hasMore = true
@@ -85,7 +86,7 @@ async function findPositionAt (
     const limit = Math.min(remaining, skipStep)
     const page = await storage.list({ ...query, after, limit, properties, count: false }, context)
     const last = page.entries.at(-1)
-    if (last !== undefined) after = getPosition(last.item, query.order)
+    if (last !== undefined) after = getPosition(last, query.order)
     remaining -= page.entries.length
     hasMore = page.more
   }

@@ -1,7 +1,7 @@
 import type { Lists } from './lists.ts'
-import type { Condition, Filter, Order } from '../storage/contract.ts'
+import type { Condition, Order } from '../storage/contract.ts'
 import { formatOperand } from './conditions.ts'
-import type { ListQuery } from './list-query.ts'
+import type { ListFilter, ListQuery, RelationFilter } from './list-query.ts'
 
 /** Some proxies cut or refuse longer ones. */
 const maxLength = 2000
@@ -12,9 +12,10 @@ export function buildEquivalentGet (lists: Lists, listQuery: ListQuery): string 
   const { filter, search, order, fields, limit, cursor, offset, count, features = {} } = listQuery
   // Only query syntaxes of clients support an offset, or a greater limit.
   if (offset !== undefined || (limit !== undefined && limit > maximum)) return undefined
+  if (listQuery.isInexpressible === true) return undefined
 
   const parameters = new URLSearchParams()
-  for (const condition of filter === undefined ? [] : flattenFilter(filter)) {
+  for (const condition of filter === undefined ? [] : flattenFilter(lists, filter, new Set())) {
     const text = condition && formatOperand(condition.value)
     if (condition === undefined || text === undefined) return undefined
     const { property, is } = condition
@@ -34,9 +35,25 @@ export function buildEquivalentGet (lists: Lists, listQuery: ListQuery): string 
 }
 
 /** Returns the conditions that must all be met. Undefined means one that a query string cannot express. */
-function flattenFilter (filter: Filter): Array<Condition | undefined> {
-  if ('all' in filter) return filter.all.flatMap(flattenFilter)
+function flattenFilter (lists: Lists, filter: ListFilter, used: Set<string>): Array<Condition | undefined> {
+  if ('all' in filter) return filter.all.flatMap((part) => flattenFilter(lists, part, used))
+  if ('relation' in filter) return flattenRelation(lists, filter, used)
   return ['is' in filter ? filter : undefined]
+}
+
+/** All conditions with the same beginning are about one related item, so a second one cannot be expressed. */
+function flattenRelation (lists: Lists, filter: RelationFilter, used: Set<string>): Array<Condition | undefined> {
+  const { relation } = filter
+  // The count of items is compared with a number.
+  if ('count' in filter) return [{ property: `${relation}.count`, ...filter.count } as Condition]
+  const known = lists.relations?.get(relation)
+  const name = known?.isMany === true ? `${relation}.${filter.has}` : relation
+  if (known === undefined || used.has(name)) return [undefined]
+  used.add(name)
+  const inner = flattenFilter(known.lists, filter.filter, new Set())
+  return inner.length === 0
+    ? [undefined]
+    : inner.map((condition) => condition && { ...condition, property: `${name}.${condition.property}` })
 }
 
 /** Leaves out the id that every order ends with, because clients may not be able to sort by it. */

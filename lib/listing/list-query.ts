@@ -1,10 +1,23 @@
 import type { Lists } from './lists.ts'
-import type { Filter, Order, Position, Query } from '../storage/contract.ts'
+import type { Condition, Filter, Order, Position, Query } from '../storage/contract.ts'
 import { parseWords } from '../storage/search-words.ts'
+
+/** A filter as clients state it, with relations by their names. */
+export type ListFilter =
+  | Condition
+  | RelationFilter
+  | { readonly all: readonly ListFilter[] }
+  | { readonly any: readonly ListFilter[] }
+  | { readonly not: ListFilter }
+
+/** Whether an item has a related item that matches; or, with `count`, so many related items. */
+export type RelationFilter =
+  | { readonly relation: string, readonly has: 'some' | 'none', readonly filter: ListFilter }
+  | { readonly relation: string, readonly count: Pick<Condition, 'is' | 'value'> }
 
 /** What a client requests of a list, in a query string or in the content of a QUERY. */
 export interface ListQuery {
-  readonly filter?: Filter
+  readonly filter?: ListFilter
   readonly search?: string
   readonly order?: readonly Order[]
   readonly fields?: readonly string[]
@@ -17,6 +30,10 @@ export interface ListQuery {
   readonly count?: boolean
   /** The query parameters of features, as written in a query string. */
   readonly features?: Readonly<Record<string, string>>
+  /** The related items to include, as the client states them: by the name of the parameter. */
+  readonly expand?: Readonly<Record<string, unknown>>
+  /** Whether no query string can express what is requested. */
+  readonly isInexpressible?: boolean
   /** Properties that features need in addition to `fields`. */
   readonly needs?: readonly string[]
 }
@@ -32,8 +49,9 @@ export function mergeQueries (first: ListQuery, second: ListQuery): ListQuery {
   }
 }
 
-function mergeFeatures (first: ListQuery, second: ListQuery): Pick<ListQuery, 'features' | 'needs'> {
+function mergeFeatures (first: ListQuery, second: ListQuery): Pick<ListQuery, 'features' | 'expand' | 'needs'> {
   return {
+    ...(first.expand ?? second.expand) && { expand: { ...second.expand, ...first.expand } },
     ...(first.features ?? second.features) && { features: { ...second.features, ...first.features } },
     ...(first.needs ?? second.needs) && { needs: [...first.needs ?? [], ...second.needs ?? []] }
   }
@@ -45,8 +63,8 @@ export function addPart (listQuery: object, part: ListQuery): void {
 }
 
 /** Combines filters that must all match. Equal filters get the same form, because a cursor depends on it. */
-export function combineFilters (filters: readonly Filter[]): Filter {
-  const parts = new Map<string, Filter>()
+export function combineFilters (filters: readonly ListFilter[]): ListFilter {
+  const parts = new Map<string, ListFilter>()
   for (const filter of filters) {
     for (const part of 'all' in filter ? filter.all : [filter]) parts.set(JSON.stringify(part), part)
   }
@@ -56,8 +74,10 @@ export function combineFilters (filters: readonly Filter[]): Filter {
 
 /** Returns the query for the storage, from the beginning of the list. */
 export function toStorageQuery (lists: Lists, listQuery: ListQuery): Query {
-  const { filter, search, order = lists.order, fields, needs = [] } = listQuery
+  const { search, order: wanted = lists.order, fields, needs = [] } = listQuery
   const { limit = lists.limit.default, count = false } = listQuery
+  const { filter, order } = lists.relations?.resolve(listQuery.filter, wanted) ??
+    { filter: toOwnFilter(listQuery.filter), order: wanted }
   return {
     filter,
     search: search === undefined ? undefined : { words: parseWords(search), properties: lists.search },
@@ -70,6 +90,11 @@ export function toStorageQuery (lists: Lists, listQuery: ListQuery): Query {
   }
 }
 
+/** If the query refers to no relation, its filter is one of the storage. */
+function toOwnFilter (filter: ListFilter | undefined): Filter | undefined {
+  return filter as Filter | undefined
+}
+
 /** Adds the id and the sorted properties to those that the client wants. The function `links` may need all of them. */
 function getNeededProperties (
   { type: { id }, needsWholeItems }: Lists,
@@ -77,5 +102,6 @@ function getNeededProperties (
   order: readonly Order[]
 ): readonly string[] | undefined {
   if (needsWholeItems) return undefined
-  return [...new Set([...fields, id.property, ...order.map(({ property }) => property.split('.', 1)[0]!)])]
+  const sorted = order.filter(({ related }) => related === undefined).map(({ property }) => property.split('.', 1)[0]!)
+  return [...new Set([...fields, id.property, ...sorted])]
 }

@@ -16,14 +16,15 @@ interface ListedPage {
 export function buildPageLinks (
   lists: Lists,
   { path, search }: Pick<Request, 'path' | 'search'>,
-  { page, query, listQuery: { cursor, offset, search: text } }: ListedPage
+  { page, query, listQuery }: ListedPage
 ): Record<string, Link> {
+  const { cursor, offset, filter, search: text, order = lists.order } = listQuery
   const links: Record<string, Link> = {}
   // A client that requests pages by offset continues by offset.
   if (offset !== undefined || (cursor === undefined && !page.more)) return links
 
   const rest = cursor === undefined ? search : removeCursor(search)
-  const binding: CursorBinding = { filter: query.filter, search: text, order: query.order }
+  const binding: CursorBinding = { filter, search: text, order }
   const linkTo = (direction: 'after' | 'before', entry: Page<object>['entries'][number]): Link => {
     const value = createCursor(lists, binding, { direction, entry })
     return { href: rest === '' ? `${path}?cursor=${value}` : `${path}?${rest}&cursor=${value}` }

@@ -2,13 +2,13 @@ import type { Lists } from './lists.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { badParameter } from '../request/query.ts'
 import type { Request } from '../request/request.ts'
-import type { Condition, Filter } from '../storage/contract.ts'
+import type { Condition } from '../storage/contract.ts'
 import { parseCondition, parseFilterKey, parseOperand, suggestKeys } from './conditions.ts'
 import { translateEmbedding, translateQuery } from './query-syntaxes.ts'
 import { FilterCost } from './filter-cost.ts'
 import { getParameter } from './parameters.ts'
 import { addPart, combineFilters, mergeQueries } from './list-query.ts'
-import type { ListQuery } from './list-query.ts'
+import type { ListFilter, ListQuery } from './list-query.ts'
 
 /** The parts of a request that its query depends on. */
 type QueryRequest = Pick<Request, 'query' | 'search' | 'preferences'>
@@ -53,14 +53,28 @@ function parseWithSyntaxes (
 }
 
 /** The filter of a query string is a condition, or several that must all be met. */
-function checkCost (filter: Filter | undefined): Problem | undefined {
-  if (filter === undefined || !('all' in filter)) return undefined
-  const cost = new FilterCost()
-  for (const part of filter.all) {
-    const limit = 'is' in part ? cost.add(part.is, part.value) : undefined
-    if (limit !== undefined) {
-      return problem('invalid-query', { detail: `The filter is too large. It can have ${limit}.` })
-    }
+function checkCost (filter: ListFilter | undefined): Problem | undefined {
+  const limit = filter && addCost(new FilterCost(), filter)
+  return limit === undefined
+    ? undefined
+    : problem('invalid-query', { detail: `The filter is too large. It can have ${limit}.` })
+}
+
+function addCost (cost: FilterCost, filter: ListFilter): string | undefined {
+  if ('is' in filter) return cost.add(filter.is, filter.value)
+  if ('relation' in filter) {
+    return cost.addRelation() ?? ('filter' in filter ? addCost(cost, filter.filter) : undefined)
+  }
+  return 'all' in filter ? findMapped(filter.all, (part) => addCost(cost, part)) : undefined
+}
+
+function findMapped<Value, Result> (
+  values: readonly Value[],
+  map: (value: Value) => Result | undefined
+): Result | undefined {
+  for (const value of values) {
+    const result = map(value)
+    if (result !== undefined) return result
   }
   return undefined
 }
@@ -78,7 +92,8 @@ function parseParameters (
   const listQuery: { -readonly [Part in keyof ListQuery]: ListQuery[Part] } = { ...preferred }
   for (const name of Object.keys(query)) {
     const text = query[name]
-    const parameter = allowed?.includes(name) === false ? undefined : getParameter(lists, name)
+    const own = allowed?.includes(name) === false ? undefined : getParameter(lists, name)
+    const parameter = own ?? lists.relations?.getParameter(name)
     const isFilter = parameter === undefined && allowed === undefined
     const key = isFilter ? parseFilterKey(name, lists.filterable) : undefined
     if (parameter === undefined && key === undefined) return toUnknownParameterProblem(lists, name, allowed)
@@ -89,7 +104,8 @@ function parseParameters (
     if ('is' in part) conditions.push(part)
     else addPart(listQuery, part)
   }
-  return conditions.length === 0 ? listQuery : { ...listQuery, filter: combineFilters(conditions) }
+  if (conditions.length === 0) return listQuery
+  return { ...listQuery, filter: combineFilters(lists.relations?.group(conditions) ?? conditions) }
 }
 
 /** Parses the query string of an item, which can only select what is shown. */

@@ -1,4 +1,3 @@
-import type { Response } from './response.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import type { Entry } from '../storage/contract.ts'
 
@@ -8,8 +7,6 @@ export interface Addition {
   add (entry: Entry<object>): Readonly<Record<string, unknown>>
   /** Distinguishes this representation of an entry from others of the same version. */
   version (entry: Entry<object>): string
-  /** Whether it depends on the caller. */
-  readonly dependsOnCaller: boolean
 }
 
 /** Items in another form than they are stored: with some of their properties, or with additions. */
@@ -17,12 +14,6 @@ export interface Selection {
   /** Only these properties. */
   readonly fields: readonly string[] | undefined
   readonly additions: readonly Addition[]
-}
-
-/** Marks a response that depends on the caller because its selection does. */
-export function markDependence (selection: Selection | undefined, response: Response): Response {
-  const isDependent = selection?.additions.some(({ dependsOnCaller }) => dependsOnCaller) === true
-  return isDependent ? { ...response, dependsOnCaller: true } : response
 }
 
 /** Returns the selected parts of the item, with the additions. */

@@ -1,6 +1,16 @@
 import { shortDigest } from '../../schema/digest.ts'
 import { wrapStorage } from '../../storage/wrap-storage.ts'
-import type { Context, Entry, Filter, Order, Query, Refusal, RelatedRows, Storage, Version } from '../../storage/contract.ts'
+import type {
+  Context,
+  Entry,
+  Filter,
+  Order,
+  Query,
+  Refusal,
+  RelatedRows,
+  Storage,
+  Version
+} from '../../storage/contract.ts'
 import { withScope } from '../../storage/filter.ts'
 import { getRefusal } from '../../response/refusal.ts'
 

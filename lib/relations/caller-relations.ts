@@ -1,0 +1,146 @@
+import { authorizeCall, evaluateAccess } from '../access/authorize.ts'
+import { dependsOnCaller } from '../access/rules.ts'
+import { readScope } from '../access/scope.ts'
+import { findHidden } from '../access/visible.ts'
+import type { Collection, Served } from '../collection.ts'
+import type { Operation } from '../engine/operation.ts'
+import { getAppView, getView } from '../engine/view.ts'
+import type { View } from '../engine/view.ts'
+import { Problem } from '../http/problems.ts'
+import type { Lists } from '../listing/lists.ts'
+import { joinFilters } from '../storage/filter.ts'
+import { toBaseRows } from '../storage/related.ts'
+import type { Filter } from '../storage/contract.ts'
+import { extendLists } from './extend-lists.ts'
+import type { Mentions } from './mentions.ts'
+import type { Relation } from '../features/feature.ts'
+
+// What a caller can read of related collections. What it cannot read is neither included, nor counted, nor can lists be
+// filtered or sorted by it.
+
+/** A relation, as the caller of an operation sees it. */
+export interface CallerRelation {
+  readonly relation: Relation
+  readonly target: Served
+  /** What the caller sees of the related items; undefined if it may not read them. */
+  readonly reading: Reading | undefined
+  /** The relations of the related items that the query refers to. */
+  readonly relations: CallerRelations
+}
+
+/** The relations of a collection, as the caller sees them. */
+export interface CallerRelations {
+  /** All of them. */
+  readonly names: readonly string[]
+  /** Those that the query refers to. */
+  readonly opened: ReadonlyMap<string, CallerRelation>
+}
+
+/** What a caller can read of a collection. */
+interface Reading {
+  readonly view: View
+  /** How the caller can query it, with the relations that the query refers to. */
+  readonly lists: Lists
+  /** The rows that it can read; undefined means all of them. */
+  readonly scope: Filter | undefined
+}
+
+/** Opens the relations that a query refers to. The rules of each collection are called once. */
+export class RelationAccess {
+  readonly #operation: Operation
+  readonly #readings = new Map<string, Promise<Omit<Reading, 'lists'> | undefined>>()
+  /** The collections that were opened. */
+  readonly #opened = new Map<Collection, 'list' | 'read'>()
+
+  constructor (operation: Operation) {
+    this.#operation = operation
+  }
+
+  /** The names of the collections that the response depends on. */
+  get names (): string[] {
+    return [...this.#opened.keys()].map(({ name }) => name)
+  }
+
+  get dependsOnCaller (): boolean {
+    return [...this.#opened].some(([{ access }, action]) => dependsOnCaller(access, action))
+  }
+
+  async open (collection: Collection, view: View, mentions: Mentions): Promise<CallerRelations> {
+    const visible = [...collection.attached.relations].filter(([, { property }]) => !isHidden(view, property))
+    const opened = new Map<string, CallerRelation>()
+    for (const [name, relation] of visible) {
+      const inner = mentions.get(name)
+      if (inner !== undefined) opened.set(name, await this.#openRelation(collection, relation, inner))
+    }
+    return { names: visible.map(([name]) => name), opened }
+  }
+
+  async #openRelation (collection: Collection, relation: Relation, mentions: Mentions): Promise<CallerRelation> {
+    const target = relation.findTarget(collection)
+    const reading = await this.#read(target.collection, relation.isMany ? 'list' : 'read')
+    // To include them would reveal a property that the caller does not see.
+    if (reading === undefined || isHidden(reading.view, relation.equals)) {
+      return { relation, target, reading: undefined, relations: noRelations }
+    }
+    const { view } = reading
+    const relations = await this.open(target.collection, view, mentions)
+    const lists = extendLists(view.lists, relations)
+    return { relation, target, reading: { ...reading, lists }, relations }
+  }
+
+  #read (collection: Collection, action: 'list' | 'read'): Promise<Omit<Reading, 'lists'> | undefined> {
+    const key = `${action} ${collection.name}`
+    let reading = this.#readings.get(key)
+    if (reading === undefined) this.#readings.set(key, reading = this.#authorize(collection, action))
+    return reading
+  }
+
+  /** Items of a nested collection exist only if their parents exist for the caller. */
+  async #authorize (collection: Collection, action: 'list' | 'read'): Promise<Omit<Reading, 'lists'> | undefined> {
+    this.#opened.set(collection, action)
+    const { parent } = collection
+    const own = await this.#authorizeAlone(collection, action)
+    if (own === undefined || parent === undefined) return own
+    const outer = await this.#read(parent.collection, 'read')
+    if (outer === undefined) return undefined
+    const rows = toBaseRows(parent.collection.storage, outer.scope)
+    const isWithin: Filter = {
+      related: {
+        storage: rows.storage,
+        property: parent.property,
+        equals: rows.toProperty(parent.collection.id.property),
+        filter: rows.filter
+      }
+    }
+    return { ...own, scope: joinFilters(own.scope, isWithin) }
+  }
+
+  async #authorizeAlone (
+    collection: Collection,
+    action: 'list' | 'read'
+  ): Promise<Omit<Reading, 'lists'> | undefined> {
+    const { isApp, request, caller } = this.#operation
+    if (isApp) return { view: getAppView(collection), scope: undefined }
+    if (request === undefined) {
+      const allowed = await authorizeCall(collection, { action, other: undefined }, caller).catch(refusedToUndefined)
+      return allowed && { view: getView(collection, allowed.hidden), scope: allowed.scope?.filter }
+    }
+    const { access } = collection
+    const result = access && await evaluateAccess(access, action, request)
+    if (result?.refusal !== undefined) return undefined
+    const context = { action, caller: result?.caller, request }
+    const scope = await readScope(collection, context)
+    return { view: getView(collection, await findHidden(collection, context)), scope: scope?.filter }
+  }
+}
+
+/** A caller that may not read the collection gets nothing of it. Other errors are failures. */
+function refusedToUndefined (thrown: unknown): undefined {
+  if (!(thrown instanceof Problem)) throw thrown
+}
+
+const noRelations: CallerRelations = { names: [], opened: new Map() }
+
+function isHidden ({ type: { hidden } }: View, property: string): boolean {
+  return hidden?.has(property) === true
+}

@@ -1,0 +1,116 @@
+import type { Definition } from '../collection.ts'
+import { changeOperation } from '../engine/operation.ts'
+import type { Operation, Outcome, Run } from '../engine/operation.ts'
+import { BadOption } from '../errors.ts'
+import type { Feature } from '../features/feature.ts'
+import { Problem } from '../http/problems.ts'
+import { getRegistered } from '../registry.ts'
+import type { ListQuery } from '../listing/list-query.ts'
+import { RelationAccess } from './caller-relations.ts'
+import { describeExpand } from './describe.ts'
+import { parseExpansion } from './expansion.ts'
+import type { Inclusion } from './expansion.ts'
+import { expandParameter, extendLists } from './extend-lists.ts'
+import { include, writeExpand } from './include.ts'
+import { findMentions } from './mentions.ts'
+import { checkRelations, readRelations } from './relation.ts'
+import type { Definitions, RelationOptions } from './relation.ts'
+
+type AllRelations = Readonly<Record<string, Readonly<Record<string, RelationOptions>>>>
+
+/** Returns the definitions, each with the feature that has its relations. */
+export function defineRelations (definitions: Definitions, given: AllRelations): Record<string, Definition> {
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(definitions, name))
+  if (unknown !== undefined) {
+    throw new BadOption(unknown, `relate() got relations of "${unknown}", but no definition of that name. ` +
+      `Use one of ${Object.keys(definitions).join(', ')}.`)
+  }
+  return Object.fromEntries(Object.entries(definitions).map(([name, definition]) => {
+    const relations = given[name]
+    return [name, relations === undefined ? definition : definition.with(createFeature(definitions, relations))]
+  }))
+}
+
+function createFeature (definitions: Definitions, given: Readonly<Record<string, RelationOptions>>): Feature<object> {
+  return {
+    name: 'relations',
+    setup (host) {
+      const relations = readRelations(host, definitions, given)
+      for (const relation of relations.values()) host.addRelation(relation)
+      host.addQueryParameter('expand', {
+        on: 'both',
+        schema: describeExpand(relations),
+        isOffered: (hidden) => [...relations.values()].some(({ property }) => !hidden.has(property)),
+        ...expandParameter
+      })
+      // Layers inside parse the query, with the relations that it refers to.
+      host.wrap('authorized', (next, { name, bulk, custom }) => {
+        const hasQuery = name === 'list' || name === 'read' || bulk?.run !== undefined
+        return hasQuery && custom === undefined ? withRelations(next) : next
+      }, { outside: ['soft-delete'] })
+      host.register((app) => {
+        app.addHook('onReady', async () => {
+          for (const { collection } of getRegistered(app)) {
+            if (collection.attached === host.attached) checkRelations(collection)
+          }
+        })
+      })
+    }
+  }
+}
+
+/** Lets the query refer to relations, and adds what it includes to the outcome. */
+function withRelations (next: Run): Run {
+  return async (collection, operation) => {
+    const query = operation.getRawQuery()
+    const mentions = findMentions(collection, query)
+    if (mentions.size === 0 && !hasExpand(query)) return next(collection, operation)
+    const access = new RelationAccess(operation)
+    const relations = await access.open(collection, operation.view, mentions)
+    const view = operation.view.withLists(extendLists(operation.view.lists, relations))
+    const related = changeOperation(operation, { view })
+    const listQuery = related.query()
+    if (listQuery instanceof Problem) return listQuery
+    const inclusions = listQuery.expand === undefined
+      ? []
+      : parseExpansion(relations, listQuery.expand, getPageLimit(operation, listQuery))
+    if (inclusions instanceof Problem) return inclusions
+    const needs = inclusions.map(({ relation: { property } }) => property)
+    const whole = { ...listQuery, needs, ...describe(listQuery, inclusions) }
+    const parsed = changeOperation(related, { query: () => whole })
+    const outcome = await next(collection, parsed)
+    return outcome instanceof Problem ? outcome : addIncluded(outcome, { inclusions, operation: related, access })
+  }
+}
+
+/** What is included, as a query string has it. */
+function describe ({ features }: ListQuery, inclusions: readonly Inclusion[]): ListQuery {
+  if (inclusions.length === 0) return {}
+  const parameters = writeExpand(inclusions)
+  return parameters === undefined ? { isInexpressible: true } : { features: { ...features, ...parameters } }
+}
+
+/** Whether a query includes related items, perhaps of relations that do not exist. */
+function hasExpand (query: unknown): boolean {
+  const names = [query].flat().flatMap((part) => Object.keys(Object(part) as object))
+  return names.some((name) => /^(?:expand\b|_?embed$)/.test(name))
+}
+
+function getPageLimit ({ action, view: { lists } }: Operation, { limit = lists.limit.default }: ListQuery): number {
+  return action.at === 'item' ? 1 : limit
+}
+
+interface Included {
+  readonly inclusions: readonly Inclusion[]
+  readonly operation: Operation
+  readonly access: RelationAccess
+}
+
+/** A response that depends on related items says so, even if it includes none. */
+async function addIncluded (outcome: Outcome, { inclusions, operation, access }: Included): Promise<Outcome> {
+  if (outcome.kind !== 'entry' && outcome.kind !== 'page') return outcome
+  const entries = outcome.kind === 'entry' ? [outcome.entry] : outcome.page.entries
+  const addition = inclusions.length === 0 ? undefined : await include(entries, inclusions, operation)
+  const { dependsOnCaller, names } = access
+  return { ...outcome, related: { addition, dependsOnCaller, collections: names } }
+}

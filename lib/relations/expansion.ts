@@ -1,0 +1,205 @@
+import { isObject } from '../http/json-value.ts'
+import { Problem, problem } from '../http/problems.ts'
+import { parseCondition, parseFilterKey, parseOperand, suggestKeys } from '../listing/conditions.ts'
+import { combineFilters } from '../listing/list-query.ts'
+import type { ListFilter, ListQuery } from '../listing/list-query.ts'
+import type { Lists } from '../listing/lists.ts'
+import { getParameter } from '../listing/parameters.ts'
+import { parseQueryContent } from '../listing/query-content.ts'
+import type { Condition } from '../storage/contract.ts'
+import type { CallerRelation, CallerRelations } from './caller-relations.ts'
+import { ExpandText } from './extend-lists.ts'
+import { maxLevels } from './mentions.ts'
+
+/** Related items that a client wants to have included. */
+export interface Inclusion extends CallerRelation {
+  /** What is requested of the included list, or of the one item. */
+  readonly listQuery: ListQuery
+  readonly inclusions: readonly Inclusion[]
+}
+
+/** How many related items a response includes at most. */
+export const maxIncluded = 2000
+
+/** How many paths `expand` has at most. */
+const maxPaths = 20
+
+/** What is requested of a relation, by name: as text, or as a value of the content of a QUERY. */
+interface Wanted {
+  readonly options: Map<string, unknown>
+  readonly inner: Map<string, Wanted>
+}
+
+/** Parses `expand` and the parameters that continue its name. `count` is how many items the response has at most. */
+export function parseExpansion (
+  relations: CallerRelations,
+  given: NonNullable<ListQuery['expand']>,
+  count: number
+): readonly Inclusion[] | Problem {
+  try {
+    const inclusions = readInclusions(readWanted(given), { relations, path: '', level: 1 })
+    checkCost(inclusions, count)
+    return inclusions
+  } catch (thrown) {
+    if (thrown instanceof Problem) return thrown
+    throw thrown
+  }
+}
+
+function refuse (parameter: string, expected: string): never {
+  throw problem('invalid-query', { detail: `${parameter} must be ${expected}.`, properties: { parameter } })
+}
+
+function readWanted ({ expand, ...options }: NonNullable<ListQuery['expand']>): Wanted['inner'] {
+  const wanted: Wanted = { options: new Map(), inner: new Map() }
+  if (isObject(expand)) addObject(wanted, expand)
+  else addPaths(wanted, expand)
+  for (const [name, value] of Object.entries(options)) {
+    const segments = name.split('.').slice(1)
+    let place = wanted
+    while (place.inner.has(segments[0] ?? '')) place = place.inner.get(segments.shift()!)!
+    if (place === wanted) refuse(name, `about a relation that expand names: ${[...wanted.inner.keys()].join(', ')}`)
+    place.options.set(segments.join('.'), value)
+  }
+  return wanted.inner
+}
+
+/** `author,comments.author`: a path includes what leads to it. */
+function addPaths (wanted: Wanted, paths: unknown): void {
+  const isList = Array.isArray(paths) && paths.length <= maxPaths && paths.every((path) => typeof path === 'string')
+  if (!isList) refuse('expand', `up to ${maxPaths} relations, separated by commas`)
+  for (const path of paths as readonly string[]) {
+    let place = wanted
+    for (const name of path.split('.')) place = addInner(place, name)
+  }
+}
+
+/** `{ comments: { limit: 5, expand: { author: true } } }` */
+function addObject (wanted: Wanted, given: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(given)) {
+    const inner = addInner(wanted, name)
+    if (value === true) continue
+    if (!isObject(value)) refuse(`expand.${name}`, 'true, or an object with options')
+    const { expand, ...options } = value as Record<string, unknown>
+    for (const [option, set] of Object.entries(options)) inner.options.set(option, set)
+    if (isObject(expand)) addObject(inner, expand)
+    else if (expand !== undefined) addPaths(inner, expand)
+  }
+}
+
+function addInner ({ inner }: Wanted, name: string): Wanted {
+  const known = inner.get(name) ?? { options: new Map(), inner: new Map() }
+  inner.set(name, known)
+  return known
+}
+
+interface Place {
+  readonly relations: CallerRelations
+  /** Ends with a dot, unless it is empty. */
+  readonly path: string
+  readonly level: number
+}
+
+function readInclusions (wanted: Wanted['inner'], { relations, path, level }: Place): Inclusion[] {
+  return [...wanted].map(([name, { options, inner }]) => {
+    if (level > maxLevels) refuse('expand', `at most ${maxLevels} levels deep, unlike ${JSON.stringify(path + name)}`)
+    const found = relations.opened.get(name)
+    if (found === undefined) {
+      const known = relations.names.map((known) => path + known).join(', ')
+      return refuse('expand', known === ''
+        ? `shorter: ${path.slice(0, -1)} has no relations`
+        : `relations separated by commas: ${known}; not ${JSON.stringify((path + name).slice(0, 50))}`)
+    }
+    const place = { relations: found.relations, path: `${path}${name}.`, level: level + 1 }
+    return { ...found, listQuery: readOptions(found, options, place.path), inclusions: readInclusions(inner, place) }
+  })
+}
+
+const oneOptions = ['fields']
+const manyOptions = ['limit', 'sort', 'fields', 'count']
+
+/** A caller who may not read the related items gets none, whatever it requests. */
+function readOptions ({ relation, reading }: CallerRelation, options: Wanted['options'], path: string): ListQuery {
+  const { isMany } = relation
+  if (reading === undefined) return {}
+  const { lists } = reading
+  const listQuery: { -readonly [Part in keyof ListQuery]: ListQuery[Part] } = {}
+  const conditions: Condition[] = []
+  const filters: ListFilter[] = []
+  for (const [option, value] of options) {
+    const parameter = `expand.${path}${option}`
+    if ((isMany ? manyOptions : oneOptions).includes(option)) {
+      Object.assign(listQuery, readParameter(lists, { option, value, parameter }))
+    } else if (!isMany) {
+      refuse(parameter, `omitted: one item is included. Available: expand.${path}fields`)
+    } else if (option === 'filter' && isObject(value)) {
+      filters.push(readFilter(lists, value, parameter))
+    } else {
+      conditions.push(readCondition(lists, { option, value, parameter }))
+    }
+  }
+  if (conditions.length > 0) filters.push(...lists.relations?.group(conditions) ?? conditions)
+  // An inclusion without rows is there for its count.
+  if (listQuery.limit === 0) listQuery.count = true
+  return filters.length === 0 ? listQuery : { ...listQuery, filter: combineFilters(filters) }
+}
+
+interface Option {
+  readonly option: string
+  readonly value: unknown
+  /** The name of the parameter, for messages. */
+  readonly parameter: string
+}
+
+function readParameter (lists: Lists, { option, value, parameter }: Option): ListQuery {
+  const known = getParameter(lists, option)
+  if (known === undefined) return refuse(parameter, `omitted: ${lists.name} cannot be queried with ${option}`)
+  const given = value instanceof ExpandText ? known.ofText(value.text) : value
+  // A list by itself has at least one item; an included one may be there for its count.
+  if (option === 'limit' && given === 0 && lists.parameters.has('count')) return { limit: 0 }
+  const part = known.read(lists, given)
+  return typeof part === 'string' ? refuse(parameter, part) : part
+}
+
+function readFilter (lists: Lists, value: unknown, parameter: string): ListFilter {
+  const parsed = parseQueryContent(lists, { filter: value })
+  if (parsed instanceof Problem) {
+    const { errors } = parsed.properties as { errors: ReadonlyArray<{ pointer: string, message: string }> }
+    throw problem('invalid-query', {
+      detail: `${parameter}: ${errors.map(({ pointer, message }) => `${pointer} ${message}`).join('; ')}`,
+      properties: { parameter }
+    })
+  }
+  return parsed.filter ?? { all: [] }
+}
+
+function readCondition (lists: Lists, { option, value, parameter }: Option): Condition {
+  const key = parseFilterKey(option, lists.filterable)
+  if (key === undefined) {
+    const available = `${manyOptions.join(', ')} and conditions. ${suggestKeys(option, lists.filterable)}`
+    throw problem('invalid-query', {
+      detail: `The query parameter ${JSON.stringify(parameter)} is unknown. Available: ${available}`,
+      properties: { parameter }
+    })
+  }
+  const condition = parseCondition(key, value instanceof ExpandText ? parseOperand(key, value.text) : value)
+  return 'expected' in condition ? refuse(parameter, condition.expected) : condition
+}
+
+/** The sum of the largest pages that the response could include. */
+function checkCost (inclusions: readonly Inclusion[], count: number): void {
+  const total = countIncluded(inclusions, count)
+  if (total <= maxIncluded) return
+  throw problem('invalid-query', {
+    detail: `The response could include ${total} related items, and at most ${maxIncluded} are possible. ` +
+      'Use a smaller limit, of the list or of what it includes.',
+    properties: { parameter: 'expand' }
+  })
+}
+
+function countIncluded (inclusions: readonly Inclusion[], count: number): number {
+  return inclusions.reduce((sum, { relation, listQuery, inclusions: inner }) => {
+    const included = count * (relation.isMany ? listQuery.limit ?? relation.limit! : 1)
+    return sum + included + countIncluded(inner, included)
+  }, 0)
+}

@@ -1,0 +1,211 @@
+import type { Served } from '../collection.ts'
+import type { Operation } from '../engine/operation.ts'
+import { createCursor } from '../listing/cursor.ts'
+import { buildEquivalentGet } from '../listing/equivalent-get.ts'
+import { combineFilters, toStorageQuery } from '../listing/list-query.ts'
+import type { ListQuery } from '../listing/list-query.ts'
+import { logUnreadable } from '../listing/unreadable.ts'
+import { applySelection, getSelectionVersion } from '../response/selection.ts'
+import type { Addition } from '../response/selection.ts'
+import type { ItemType } from '../schema/item-type.ts'
+import { withScope } from '../storage/filter.ts'
+import type { Context, Entry, Id, Page, Storage } from '../storage/contract.ts'
+import type { Inclusion } from './expansion.ts'
+
+/** The related items of the entries of a response, by the id that both have in common. */
+interface Related {
+  readonly name: string
+  readonly inclusion: Inclusion
+  readonly pages: ReadonlyMap<unknown, Page<object>>
+  /** What is added to the related items themselves. */
+  readonly additions: readonly Addition[]
+}
+
+/** Reads what is included: one statement for each relation, however many items there are. */
+export async function include (
+  entries: ReadonlyArray<Entry<object>>,
+  inclusions: readonly Inclusion[],
+  operation: Operation
+): Promise<Addition> {
+  const all: Related[] = []
+  // One after the other, because a transaction has one connection.
+  for (const inclusion of inclusions) all.push(await readRelated(entries, inclusion, operation))
+  return {
+    add: (entry) => Object.fromEntries(all.map((related) => [related.name, show(related, entry, operation)])),
+    version: (entry) => all.map((related) => `+${related.name} ${getVersion(related, entry)}`).join('')
+  }
+}
+
+async function readRelated (
+  entries: ReadonlyArray<Entry<object>>,
+  inclusion: Inclusion,
+  operation: Operation
+): Promise<Related> {
+  const { relation, reading, target: { collection }, listQuery, inclusions } = inclusion
+  const values = [...new Set(entries.map(({ item }) => getKey(item, relation.property)))].filter(isId)
+  if (reading === undefined || values.length === 0) {
+    return { name: relation.name, inclusion, pages: new Map(), additions: [] }
+  }
+  const storage = operation.transaction?.joinIfPossible(collection) ?? collection.storage
+  const context = withScope(reading.scope, operation.context)
+  const pages = relation.isMany
+    ? await readPages(inclusion, values, { storage, context })
+    : await readItems(inclusion, values, { storage, context })
+  const found: Array<Entry<object>> = []
+  for (const page of pages.values()) {
+    logUnreadable(collection.name, page, operation)
+    found.push(...page.entries)
+  }
+  const additions = inclusions.length === 0 ? [] : [await include(found, inclusions, operation)]
+  return { name: relation.name, inclusion: { ...inclusion, listQuery }, pages, additions }
+}
+
+interface Source {
+  readonly storage: Storage<object>
+  readonly context: Context
+}
+
+/** Reads a page for each value. */
+async function readPages (
+  inclusion: Inclusion,
+  values: readonly Id[],
+  { storage, context }: Source
+): Promise<Map<unknown, Page<object>>> {
+  const { relation: { equals }, reading } = inclusion
+  const query = toStorageQuery(reading!.lists, toListQuery(inclusion))
+  const pages = await storage.listBy!({ property: equals, values }, query, context)
+  return new Map(values.map((value, index) => [value, pages[index]!]))
+}
+
+/** Reads the one item for each value, as a page. */
+async function readItems (
+  inclusion: Inclusion,
+  values: readonly Id[],
+  { storage, context }: Source
+): Promise<Map<unknown, Page<object>>> {
+  const { relation: { equals: property }, reading } = inclusion
+  const page = await storage.list({
+    ...toStorageQuery(reading!.lists, toListQuery(inclusion)),
+    filter: { property, is: 'in', value: values },
+    order: [{ property, descending: false }],
+    limit: values.length
+  }, context)
+  const pages = new Map<unknown, Page<object>>()
+  for (const entry of page.entries) pages.set(entry.id, { entries: [entry], more: false })
+  // They belong to no item of the response.
+  if (page.unreadable !== undefined) pages.set(undefined, { entries: [], more: false, unreadable: page.unreadable })
+  return pages
+}
+
+/** The query of an included list, with the defaults of the relation and what inner relations need. */
+function toListQuery ({ relation, listQuery, inclusions }: Inclusion): ListQuery {
+  return {
+    ...relation.limit !== undefined && { limit: relation.limit },
+    ...relation.order !== undefined && { order: relation.order },
+    ...listQuery,
+    needs: [relation.equals, ...inclusions.map(({ relation: { property } }) => property)]
+  }
+}
+
+function getKey (item: object, property: string): unknown {
+  return (item as Record<string, unknown>)[property]
+}
+
+function isId (value: unknown): value is Id {
+  return typeof value === 'string' || typeof value === 'number'
+}
+
+const noPage: Page<object> = { entries: [], more: false }
+
+function findPage ({ inclusion: { relation }, pages }: Related, { item }: Entry<object>): Page<object> {
+  return pages.get(getKey(item, relation.property)) ?? noPage
+}
+
+function show (related: Related, parent: Entry<object>, operation: Operation): unknown {
+  const { inclusion, additions } = related
+  const { relation, reading, listQuery } = inclusion
+  const page = findPage(related, parent)
+  const items = page.entries.map((entry) => {
+    return applySelection(getType(inclusion), entry, { fields: listQuery.fields, additions })
+  })
+  if (!relation.isMany) return items[0] ?? null
+  const isCounted = listQuery.count === true
+  const next = page.more && reading !== undefined ? buildNext(inclusion, { parent, page, operation }) : undefined
+  return {
+    items,
+    ...isCounted && { total: page.total ?? 0 },
+    ...next !== undefined && { next }
+  }
+}
+
+/** The app itself sees the items as they are stored. */
+function getType ({ reading, target: { collection } }: Inclusion): ItemType {
+  return reading?.view.type ?? collection.type
+}
+
+function getVersion (related: Related, parent: Entry<object>): string {
+  const { inclusion, additions } = related
+  const { target: { collection }, listQuery: { fields } } = inclusion
+  const type = getType(inclusion)
+  const { entries, more, total } = findPage(related, parent)
+  const versions = entries.map((entry) => getSelectionVersion(type, entry, { fields, additions }))
+  return `${versions.join()}.${collection.type.digest}${more ? '.more' : ''}${total === undefined ? '' : `.${total}`}`
+}
+
+interface IncludedPage {
+  readonly parent: Entry<object>
+  readonly page: Page<object>
+  readonly operation: Operation
+}
+
+/** Returns the URL that continues an included list; undefined if no URL can express its query. */
+function buildNext (inclusion: Inclusion, { parent, page, operation }: IncludedPage): string | undefined {
+  const { relation, reading, target, inclusions } = inclusion
+  const last = page.entries.at(-1)
+  const path = last && buildPath(target, relation.equals, { parent, operation })
+  if (last === undefined || path === undefined) return undefined
+  const { lists } = reading!
+  const { needs, count, ...own } = toListQuery(inclusion)
+  const byParent = { property: relation.equals, is: 'eq', value: parent.id } as const
+  const isNested = target.collection.parent?.property === relation.equals
+  const filters = [...isNested ? [] : [byParent], ...own.filter === undefined ? [] : [own.filter]]
+  const filter = filters.length === 0 ? undefined : combineFilters(filters)
+  const order = own.order ?? lists.order
+  const cursor = createCursor(lists, { filter, search: undefined, order }, { direction: 'after', entry: last })
+  const features = writeExpand(inclusions)
+  const query = features && buildEquivalentGet(lists, { ...own, ...filter && { filter }, cursor, features })
+  return query === undefined ? undefined : `${path}?${query}`
+}
+
+/** The path of the other collection, with the parameters of the prefix and, if it is nested, the id of the parent. */
+function buildPath (
+  { path, collection: { parent: nesting } }: Served,
+  property: string,
+  { parent, operation }: Pick<IncludedPage, 'parent' | 'operation'>
+): string | undefined {
+  const values = { ...Object(operation.request?.params) as Record<string, string | undefined> }
+  values.parent = nesting?.property === property ? String(parent.id) : undefined
+  const filled = path.replace(/:(\w+)/g, (parameter, name: string) => {
+    const value = values[name]
+    return value === undefined ? parameter : encodeURIComponent(value)
+  })
+  return filled.includes(':') ? undefined : filled
+}
+
+/** Returns the parameters of a query string that includes this; undefined if no query string can express it. */
+export function writeExpand (inclusions: readonly Inclusion[]): Record<string, string> | undefined {
+  const parameters: Record<string, string> = {}
+  const paths: string[] = []
+  let isExpressible = true
+  const visit = ({ relation: { name }, reading, listQuery, inclusions }: Inclusion, outer: string): void => {
+    const path = `${outer}${name}`
+    paths.push(path)
+    const query = reading === undefined ? '' : buildEquivalentGet(reading.lists, listQuery)
+    if (query === undefined) isExpressible = false
+    for (const [option, value] of new URLSearchParams(query)) parameters[`expand.${path}.${option}`] = value
+    for (const inner of inclusions) visit(inner, `${path}.`)
+  }
+  for (const inclusion of inclusions) visit(inclusion, '')
+  if (!isExpressible) return undefined
+  return paths.length === 0 ? {} : { expand: paths.join(), ...parameters }
+}

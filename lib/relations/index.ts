@@ -1,0 +1,1 @@
+export { relate } from './relate.ts'

@@ -1,0 +1,1 @@
+export { defineRelations as relate } from './define-relations.ts'

@@ -1,0 +1,198 @@
+import { checkHooks } from '../access/check-hooks.ts'
+import { toCollection, isDefinition } from '../collection.ts'
+import type { Collection, Definition } from '../collection.ts'
+import { BadOption } from '../errors.ts'
+import type { Host, Relation } from '../features/feature.ts'
+import { toTotalOrder } from '../listing/selection.ts'
+import { getBranches } from '../schema/subschemas.ts'
+import type { JsonSchema, Order } from '../storage/contract.ts'
+
+/** A relation, as `relate()` is called with it. */
+export interface RelationOptions {
+  /** The name of the other collection among those that are related. */
+  readonly to: string
+  /** The property of this collection that holds the id of an item of the other one. */
+  readonly property?: string
+  /** The property of the other collection that holds the id of an item of this one. */
+  readonly by?: string
+  /** How many items of the other collection are included by default. */
+  readonly limit?: number
+  /** In which order they are included by default, as in `sort`. */
+  readonly order?: readonly string[]
+  /** Whether lists can be filtered by the relation. */
+  readonly filter?: boolean
+  /** Whether lists can be sorted by properties of the related item. */
+  readonly sort?: boolean
+}
+
+/** The definitions that are related to each other, by name. */
+export type Definitions = Readonly<Record<string, Definition>>
+
+const optionNames = ['to', 'property', 'by', 'limit', 'order', 'filter', 'sort']
+
+/** Reads the relations of one of the definitions. Mistakes stop the start of the app. */
+export function readRelations (
+  host: Host,
+  definitions: Definitions,
+  given: Readonly<Record<string, RelationOptions>>
+): ReadonlyMap<string, Relation> {
+  return new Map(Object.entries(given).map(([name, options]) => {
+    host.checkOptions(`relate: the relation "${name}"`, options, optionNames)
+    checkName(host, name)
+    return [name, readRelation(host, definitions, { name, options })]
+  }))
+}
+
+/** Names that have a meaning in filters and in `expand`. */
+const reservedNames = new Set(['all', 'any', 'not', 'some', 'none', 'count'])
+
+function checkName (host: Host, name: string): void {
+  const { properties } = host.collection.schema
+  if (Object.hasOwn(properties, name)) {
+    host.fail(`relate: the relation "${name}" has the name of a property. Rename the relation.`)
+  }
+  if (!/^[A-Za-z_]\w*$/.test(name) || reservedNames.has(name)) {
+    host.fail(`relate: a relation cannot have the name ${JSON.stringify(name)}. ` +
+      `Use letters, digits and "_", and none of ${[...reservedNames].join(', ')}.`)
+  }
+}
+
+interface NamedOptions {
+  readonly name: string
+  readonly options: RelationOptions
+}
+
+function readRelation (host: Host, definitions: Definitions, { name, options }: NamedOptions): Relation {
+  const { to, property, by, limit, order } = options
+  const fail = (message: string): never => host.fail(`relate: the relation "${name}" ${message}`)
+  const definition = Object.hasOwn(definitions, to) ? definitions[to] : undefined
+  if (definition === undefined || !isDefinition(definition)) {
+    return fail(`leads to ${JSON.stringify(to)}. Use one of ${Object.keys(definitions).join(', ')}.`)
+  }
+  if ((property === undefined) === (by === undefined)) {
+    fail('needs either property, for one related item, or by, for several.')
+  }
+  const target = toCollection(definition)
+  const { id, schema, storage } = host.collection
+  const isMany = by !== undefined
+  checkProperty(fail, isMany ? 'by' : 'property', isMany ? by : property!, isMany ? target.schema : schema)
+  checkTypes(fail, isMany
+    ? { key: { schema: target.schema, name: by }, id: { schema, name: id.property } }
+    : { key: { schema, name: property! }, id: { schema: target.schema, name: target.id.property } })
+  checkTarget(host, target, { name, isMany })
+  if (!isMany && (limit !== undefined || order !== undefined)) {
+    fail('leads to one item. Remove limit and order, or use by instead of property.')
+  }
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 0 && limit <= target.lists.limit.maximum)) {
+    fail(`has the limit ${JSON.stringify(limit)}. ` +
+      `Make it a whole number from 0 to ${target.lists.limit.maximum}, the maximum of ${to}.`)
+  }
+  const isOneDatabase = storage.database !== undefined && storage.database === target.storage.database
+  const canRelate = isOneDatabase && storage.supports.relations === true
+  for (const option of ['filter', 'sort'] as const) {
+    if (options[option] !== true) continue
+    if (option === 'sort' && isMany) fail('leads to several items, so lists cannot be sorted by it. Remove sort.')
+    if (!canRelate) {
+      fail(`cannot be used to ${option}, because ` +
+        (isOneDatabase ? `the storage ${storage.name} does not relate rows. ` : `${to} is in another database. `) +
+        `Remove ${option}: related items can still be included.`)
+    }
+  }
+  if (isMany && target.storage.listBy === undefined) {
+    fail(`includes several items of ${to}, but its storage ${target.storage.name} has no method listBy. ` +
+      'Use another storage, or remove the relation.')
+  }
+  return {
+    name,
+    to,
+    isMany,
+    property: property ?? id.property,
+    equals: by ?? target.id.property,
+    limit: isMany ? limit ?? Math.min(defaultLimit, target.lists.limit.maximum) : undefined,
+    order: order === undefined ? undefined : readOrder(fail, target, order),
+    canFilter: canRelate && options.filter !== false,
+    canSort: canRelate && !isMany && options.sort !== false,
+    findTarget: ({ app }) => app.findServed?.(target.baseStorage) ??
+      fail(`leads to ${to}, which the app does not serve. Register it: app.register(collection, ${to}).`)
+  }
+}
+
+const defaultLimit = 10
+
+function checkProperty (fail: (message: string) => never, option: string, property: string, schema: JsonSchema): void {
+  const properties = Object.keys(schema.properties ?? {})
+  if (!properties.includes(property)) {
+    fail(`has the ${option} ${JSON.stringify(property)}, which is not in the schema. ` +
+      `Available properties: ${properties.join(', ')}.`)
+  }
+}
+
+interface Property {
+  readonly schema: JsonSchema
+  readonly name: string
+}
+
+/** An id that is text never equals one that is a number. */
+function checkTypes (
+  fail: (message: string) => never,
+  { key, id }: { readonly key: Property, readonly id: Property }
+): void {
+  const keyTypes = getTypes(key)
+  const idTypes = getTypes(id)
+  if (keyTypes.some((type) => idTypes.includes(type))) return
+  fail(`compares "${key.name}" (${keyTypes.join(' or ')}) with the id "${id.name}" (${idTypes.join(' or ')}). ` +
+    'Give both the same type.')
+}
+
+function getTypes ({ schema: { properties }, name }: Property): string[] {
+  const schema = properties![name]!
+  const types = [schema, ...getBranches(schema)].flatMap(({ type, const: value }) => {
+    return type ?? (value === undefined ? [] : typeof value)
+  })
+  return [...new Set(types.map((type) => type === 'number' ? 'integer' : type))].filter((type) => type !== 'null')
+}
+
+function checkTarget (
+  host: Host,
+  target: Collection,
+  { name, isMany }: { readonly name: string, readonly isMany: boolean }
+): void {
+  const action = isMany ? 'list' : 'read'
+  if (!target.actions.has(action)) {
+    host.fail(`relate: the relation "${name}" leads to ${target.name}, which does not have the action "${action}". ` +
+      'Add it to its actions, or remove the relation.')
+  }
+  if (!target.storage.supports.filter) {
+    host.fail(`relate: the relation "${name}" reads several items of ${target.name} at once, ` +
+      `but its storage ${target.storage.name} has no filters. Use another storage, or remove the relation.`)
+  }
+}
+
+function readOrder (
+  fail: (message: string) => never,
+  { lists: { sortable }, id: { property }, name }: Collection,
+  order: readonly string[]
+): readonly Order[] {
+  const unknown = order.find((key) => !sortable.has(key.replace(/^-/, '')))
+  if (unknown !== undefined) {
+    fail(`has the order ${JSON.stringify(unknown)}. ${name} can be sorted by: ${[...sortable.keys()].join(', ')}.`)
+  }
+  return toTotalOrder(order, property)
+}
+
+/** What can only be checked when all collections are registered. */
+export function checkRelations (collection: Collection): void {
+  for (const relation of collection.attached.relations.values()) {
+    const { collection: target } = relation.findTarget(collection)
+    const action = relation.isMany ? 'list' : 'read'
+    checkHooks(collection, target, { what: `the relation "${relation.name}"`, action })
+    checkFilterable(relation, target)
+  }
+}
+
+/** The URL that continues an included list filters by the property, unless the path names the parent. */
+function checkFilterable ({ name, isMany, equals, to }: Relation, { lists, parent, name: target }: Collection): void {
+  if (!isMany || parent?.property === equals || lists.filterable.has(equals)) return
+  throw new BadOption(target, `the relation "${name}" leads to ${to}, whose lists cannot be filtered by "${equals}". ` +
+    `Add it to list.filter of ${to}.`)
+}
