@@ -10,6 +10,7 @@ import { orderCases } from './conformance/order.ts'
 import { pageCases } from './conformance/pages.ts'
 import { raceCases } from './conformance/races.ts'
 import { receiptCases } from './conformance/receipts.ts'
+import { relationCases } from './conformance/relations.ts'
 import { scopeCases } from './conformance/scope.ts'
 import { searchCases } from './conformance/search.ts'
 import { things, type Thing } from './conformance/thing.ts'
@@ -24,9 +25,11 @@ export type { Thing }
 /** The `test` function of tap, node:test or vitest. */
 export type Test = (title: string, options: { skip: boolean }, body: () => Promise<void>) => unknown
 
-/** Returns a new, empty storage for the shape each time it is called. */
-/** Opens an empty storage for a test. */
-export type Open = (shape: Shape) => Storage<Thing> | Promise<Storage<Thing>>
+/**
+ * Returns a new, empty storage for the shape each time it is called. With `beside`, which only storages that support
+ * relations get, it is in the database of that storage.
+ */
+export type Open = (shape: Shape, beside?: Storage<Thing>) => Storage<Thing> | Promise<Storage<Thing>>
 
 const cases: readonly Case[] = [
   ...methodCases,
@@ -44,7 +47,8 @@ const cases: readonly Case[] = [
   ...fidelityCases,
   ...transactionCases,
   ...manyCases,
-  ...receiptCases
+  ...receiptCases,
+  ...relationCases
 ]
 
 /**
@@ -57,13 +61,27 @@ const cases: readonly Case[] = [
 export function conformance (test: Test, open: Open, unsupported: ReadonlyArray<keyof Supports> = []): void {
   test('the storage supports what it is tested for', { skip: false }, async () => {
     const { supports } = await open(things)
-    const missing = Object.entries(supports).filter(([, supported]) => !supported).map(([name]) => name)
-    assert.deepEqual(missing.sort(), [...unsupported].sort())
+    const missing = Object.entries(supports).filter(([, supported]) => supported === false).map(([name]) => name)
+    // Storages can leave out what is not supported by default.
+    const stated = unsupported.filter((name) => supports[name] !== undefined)
+    assert.deepEqual(missing.sort(), stated.sort())
   })
-  for (const { title, requires = [], shape = things, run } of cases) {
+  for (const { title, requires = [], shape = things, beside, run } of cases) {
     const missing = requires.filter((name) => unsupported.includes(name))
     const skip = missing.length > 0
     const fullTitle = skip ? `${title} (skipped: does not support ${missing.join(', ')})` : title
-    test(fullTitle, { skip }, async () => run(await open(shape)))
+    test(fullTitle, { skip }, async () => {
+      const storage = await open(shape)
+      // A storage that leaves out `relations` does not support them.
+      if (requires.some((name) => storage.supports[name] === undefined)) return
+      await run(storage, beside && await openBeside(open, beside, storage))
+    })
   }
+}
+
+async function openBeside (open: Open, shape: Shape, storage: Storage<Thing>): Promise<Storage<Thing>> {
+  const other = await open(shape, storage)
+  const message = 'open(shape, beside) must return a storage with the same `database` as the storage `beside`'
+  assert.ok(storage.database !== undefined && other.database === storage.database, message)
+  return other
 }

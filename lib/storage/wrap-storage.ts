@@ -32,6 +32,7 @@ export function wrapStorage<Item, Seen> (
   createMethods: (storage: Storage<Item>) => StorageMethods<Seen>,
   toBelow: ToBelow = unchanged
 ): Storage<Seen> {
+  const wrap = (inner: Storage<Item>) => wrapStorage(inner, createMethods, toBelow)
   const { receipts, database, ...others }: PassedThrough<Seen> = {
     name: storage.name,
     supports: storage.supports,
@@ -53,11 +54,11 @@ export function wrapStorage<Item, Seen> (
     },
     ...storage.transaction && {
       transaction: (work, context) => {
-        return storage.transaction!((inner, handle) => work(wrapStorage(inner, createMethods, toBelow), handle), context)
+        return storage.transaction!((inner, handle) => work(wrap(inner), handle), context)
       }
     },
     ...storage.join && {
-      join: (handle) => wrapStorage(storage.join!(handle), createMethods, toBelow)
+      join: (handle) => wrap(storage.join!(handle))
     }
   }
 }

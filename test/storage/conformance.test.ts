@@ -436,6 +436,31 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
     fault: 'sweeps everything',
     open: withReceipts((sound) => ({ sweep: (_, context) => sound.sweep(Infinity, context) })),
     fails: ['sweep removes expired receipts, and nothing else']
+  },
+  {
+    fault: 'ignores the filter of related rows',
+    open: broken((sound) => rewriteFilters(sound, (filter) => {
+      return 'related' in filter ? { ...filter, related: { ...filter.related, filter: undefined } } : filter
+    })),
+    fails: [
+      'a related condition finds the row with an id, if ids are text',
+      'a related condition counts the rows of an id, if ids are integers'
+    ]
+  },
+  {
+    fault: 'returns no positions',
+    open: broken((sound) => alterEntries(sound, ({ position, ...entry }) => entry)),
+    fails: [
+      'lists can be ordered by properties of related rows, and null if there is none, if ids are text',
+      'an order by related rows applies together with a filter, a search and a total'
+    ]
+  },
+  {
+    fault: 'ignores the scope in listBy',
+    open: broken((sound) => ({
+      listBy: (by, query, context) => sound.listBy!(by, query, { ...context, scope: undefined })
+    })),
+    fails: ['listBy applies filter, search and scope, and counts each page']
   }
 ]
 
@@ -451,6 +476,16 @@ test('a correct storage that opens asynchronously passes', async (t) => {
   const { passed, failed, skipped } = await run(async (shape) => {
     await tick()
     return memory()(shape)
+  })
+  t.ok(passed.length > 100)
+  t.same([failed, skipped], [[], []])
+})
+
+test('a storage that states nothing about relations passes', async (t) => {
+  const { passed, failed, skipped } = await run((shape) => {
+    const { listBy, ...sound } = memory()<Thing>(shape)
+    const { relations, ...supports } = sound.supports
+    return { ...sound, supports: Object.freeze(supports) }
   })
   t.ok(passed.length > 100)
   t.same([failed, skipped], [[], []])

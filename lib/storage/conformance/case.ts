@@ -21,8 +21,10 @@ export interface Case {
   readonly requires?: ReadonlyArray<keyof Supports>
   /** By default `things`. */
   readonly shape?: Shape
-  /** Rejects if the storage breaks the rule. The storage is new and empty. */
-  readonly run: (storage: Storage<Thing>) => Promise<void>
+  /** The shape of a second storage in the same database. By default, there is none. */
+  readonly beside?: Shape
+  /** Rejects if the storage breaks the rule. The storages are new and empty. */
+  readonly run: (storage: Storage<Thing>, beside?: Storage<Thing>) => Promise<void>
 }
 
 const { signal } = new AbortController()

@@ -128,10 +128,11 @@ export const methodCases: readonly Case[] = [
   {
     title: 'the storage has a name, and supports is plain, complete and frozen',
     shape: things,
-    async run ({ name, supports, transaction }) {
+    async run ({ name, supports, transaction, listBy }) {
       assert.match(name, /./)
       assert.ok(Object.isFrozen(supports))
-      assert.deepEqual(Object.keys(supports).sort(), [
+      const { relations, ...others } = supports
+      assert.deepEqual(Object.keys(others).sort(), [
         'count',
         'filter',
         'generatedIds',
@@ -143,6 +144,7 @@ export const methodCases: readonly Case[] = [
       ])
       for (const value of Object.values(supports)) assert.equal(typeof value, 'boolean')
       assert.equal(typeof transaction, supports.transactions ? 'function' : 'undefined')
+      if (relations === true) assert.equal(typeof listBy, 'function')
     }
   }
 ]
