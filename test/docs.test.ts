@@ -26,6 +26,8 @@ import type { Clock } from './clock.ts'
 import { parseCommands, toPattern } from './conversation.ts'
 import { alone, collectOutput, example, isInstalled, root } from './example.ts'
 import { freePort, isListening } from './ports.ts'
+import { composeProgram, getPrinted, parseBlocks } from './programs.ts'
+import type { Block } from './programs.ts'
 import { checkTypes } from './type-check.ts'
 import { things } from './storage/things.ts'
 
@@ -38,20 +40,12 @@ const pages = [
 ]
 const text = (page: string): string => readFileSync(join(root, page), 'utf8')
 
-interface Block {
+interface PageBlock extends Block {
   readonly page: string
-  readonly line: number
-  readonly language: string
-  readonly code: string
 }
 
-const blocks: readonly Block[] = pages.flatMap((page) =>
-  [...text(page).matchAll(/^```(\w*)\n(.*?)^```$/gms)].map((match) => ({
-    page,
-    line: text(page).slice(0, match.index).split('\n').length,
-    language: match[1] ?? '',
-    code: match[2] ?? ''
-  }))
+const blocks: readonly PageBlock[] = pages.flatMap((page) =>
+  parseBlocks(text(page)).map((block) => ({ ...block, page }))
 )
 
 /** Returns the rows of the tables below a heading, as cells without backticks. */
@@ -74,8 +68,6 @@ function rows (page: string, heading?: string): string[][] {
     )
 }
 
-// Programs: a block with imports stands alone; one without continues the first block of its page.
-
 const scratch = join(root, '.tap', `docs-${process.pid}`)
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   exports: Record<string, string | { default: string }>
@@ -95,19 +87,6 @@ function resolveImports (code: string): string {
   )
 }
 
-function program (block: Block): string {
-  const first = blocks.find(({ page, language }) => page === block.page && language === 'ts')
-  if (block.language === 'js' || block === first || !first) return block.code
-  if (/^import .* from 'fastify-collections/m.test(block.code)) return block.code
-  const imports = block.code.match(/^import .*\n/gm)?.join('') ?? ''
-  return `${imports}${first.code}\n{\n${block.code.replace(/^import .*\n/gm, '')}}\nexport {}\n`
-}
-
-/** The output that a program documents in comments. */
-function getPrinted (code: string): Array<string | undefined> {
-  return [...code.matchAll(/^\s*.*console\.log\(.*\)+ \/\/ (.*)$/gm)].map((match) => match[1])
-}
-
 const programs = blocks
   .filter(({ language }) => language === 'ts' || language === 'js')
   .map((block) => {
@@ -115,7 +94,7 @@ const programs = blocks
       scratch,
       `${block.page.replace(/\W+/g, '-')}-${block.line}.${block.language === 'js' ? 'cjs' : 'ts'}`
     )
-    const code = resolveImports(program(block))
+    const code = resolveImports(composeProgram(block, blocks.filter(({ page }) => page === block.page)))
     // A block that continues another one prints the output of both.
     const printed = getPrinted(block.code).length === 0 ? [] : getPrinted(code)
     return { ...block, file, code: code.replace('port: 3000', 'port: 0'), printed }
@@ -204,7 +183,7 @@ test('every secret for HS256 has 32 bytes or more (RFC 7518, section 3.2)', asyn
 
 const conversations = new Map<string, ReturnType<typeof parseCommands>>()
 for (const { page, language, code } of blocks) {
-  // test/tutorial.test.ts runs those of the tutorial against the service of the tutorial.
+  // `npm run test:stranger` sends those of the tutorial to the service of the tutorial.
   if (language === 'console' && page !== 'docs/tutorial.md') conversations.set(page, [...(conversations.get(page) ?? []), ...parseCommands(code)])
 }
 

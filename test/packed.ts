@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
@@ -26,7 +26,7 @@ export function pack (scratch: string): { tarball: string; files: string[]; size
   const folder = join(scratch, 'repository')
   mkdirSync(folder)
   for (const name of readdirSync(root).filter((name) => !/^(\.git|\.tap|node_modules|dist)$/.test(name))) {
-    cpSync(join(root, name), join(folder, name), { recursive: true })
+    cpSync(join(root, name), join(folder, name), { recursive: true, filter: (path) => basename(path) !== 'node_modules' })
   }
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   const output = execFileSync('npm', ['pack', '--json', '--pack-destination', scratch], {

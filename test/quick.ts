@@ -11,7 +11,7 @@ import { join } from 'node:path'
 const excluded = [
   'bench', 'browser', 'caches', 'crashes', 'example-service', 'examples', 'engine/interruptions', 'package',
   'storage/balancer', 'storage/encrypted', 'storage/galera', 'storage/pgbouncer', 'storage/pools', 'storage/redis',
-  'storage/servers', 'transfers', 'batch/transfers', 'tutorial'
+  'storage/servers', 'transfers', 'batch/transfers'
 ]
 
 const root = join(import.meta.dirname, '..')
