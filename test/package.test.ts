@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t, { test } from 'tap'
+import { countLoaded, listSteps } from '../bench/structure/loading.ts'
 import { install, pack, root, run } from './packed.ts'
 
 t.setTimeout(600_000)
@@ -247,6 +248,31 @@ console.log(JSON.stringify(found))
     t.same(found[path], JSON.parse(JSON.stringify(expected)), path)
   }
 })
+
+test('docs/loaded.md has a row for each path, with the files and kB that it loads', async (t) => {
+  const folder = app('loaded', 'module', ['fastify', '@sinclair/typebox', '@fastify/swagger'])
+  const table = readFileSync(join(root, 'docs/loaded.md'), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .slice(1)
+    .map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()))
+  const steps = listSteps(specifiers)
+  t.same(table.map(([name]) => name), steps.map(({ name }) => name), 'npm run loaded writes the table')
+  for (const [index, step] of steps.entries()) {
+    const { own, others } = countLoaded(folder, step)
+    const [, ownFiles, ownKb, otherFiles, otherKb] = (table[index] ?? []).map(Number)
+    t.ok(isNear(own.files, ownFiles, 2), `${step.name} loads ${own.files} files; npm run loaded writes the table`)
+    t.ok(isNear(own.kB, ownKb, 10), `${step.name} loads ${own.kB} kB`)
+    // Versions of other packages differ between installations.
+    t.ok(isNear(others.files, otherFiles, 20), `${step.name} loads ${others.files} files of others`)
+    t.ok(isNear(others.kB, otherKb, 100), `${step.name} loads ${others.kB} kB of others`)
+  }
+})
+
+/** Small changes of the library are not reasons to write the table again. */
+function isNear (actual: number, documented = NaN, slack: number): boolean {
+  return Math.abs(actual - documented) <= slack + documented / 10
+}
 
 /** Problems cross the borders between entries: the core, features, a storage, a version, the service and formats. */
 const crossing = `
