@@ -126,6 +126,7 @@ async function runSuite (open: Open): Promise<{ count: number, failed: string[] 
 }
 
 let tables = 0
+let caseCount = 0
 
 install()
 console.log('| database | driver | conformance |\n|---|---|---|')
@@ -136,8 +137,11 @@ for (const open of engines) {
     await adapter.createTable({ ...shape, receipts: true })
     return adapter(shape)
   })
-  console.log(`| ${engine.name} | ${engine.driver} | ${count - failed.length} of ${count} |`)
+  const result = failed.length === 0 ? 'all cases' : `${count - failed.length} of ${count}`
+  console.log(`| ${engine.name} | ${engine.driver} | ${result} |`)
+  caseCount = count
   for (const text of failed) console.error(text)
   if (failed.length > 0) process.exitCode = 1
   await engine.end()
 }
+console.log(`\nThe suite has ${caseCount} cases.`)
