@@ -82,6 +82,8 @@ export interface Operation {
   readonly returnsRemoved: boolean
   /** Set by layers. Called in the transaction of the write, with the outcome. A problem rolls it back. */
   readonly beforeCommit?: (outcome: Outcome, storage: Storage<object>) => Promise<Problem | undefined>
+  /** Set by a layer. By collection, the rows that the caller can refer to; undefined if it can refer to none. */
+  readonly readableTargets?: ReadonlyMap<object, { readonly scope: Filter | undefined } | undefined>
   /** Set by a layer that limits the time. */
   readonly progress?: Progress
   /** Set by features. Writes several changes at once, if no hook needs the single ones. */

@@ -101,6 +101,8 @@ export interface Relation {
   readonly limit: number | undefined
   /** The default order of included items; undefined if it is that of the other collection. */
   readonly order: readonly Order[] | undefined
+  /** Whether the related item has to exist, and cannot be removed. */
+  readonly references: boolean
   readonly canFilter: boolean
   readonly canSort: boolean
   /** Finds the other collection as the app serves it, with its access, scope and features. */

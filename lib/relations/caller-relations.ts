@@ -77,7 +77,7 @@ export class RelationAccess {
 
   async #openRelation (collection: Collection, relation: Relation, mentions: Mentions): Promise<CallerRelation> {
     const target = relation.findTarget(collection)
-    const reading = await this.#read(target.collection, relation.isMany ? 'list' : 'read')
+    const reading = await this.readRows(target.collection, relation.isMany ? 'list' : 'read')
     // To include them would reveal a property that the caller does not see.
     if (reading === undefined || isHidden(reading.view, relation.equals)) {
       return { relation, target, reading: undefined, relations: noRelations }
@@ -88,7 +88,8 @@ export class RelationAccess {
     return { relation, target, reading: { ...reading, lists }, relations }
   }
 
-  #read (collection: Collection, action: 'list' | 'read'): Promise<Omit<Reading, 'lists'> | undefined> {
+  /** What the caller can read of a collection; undefined if it may not read it. */
+  readRows (collection: Collection, action: 'list' | 'read'): Promise<Omit<Reading, 'lists'> | undefined> {
     const key = `${action} ${collection.name}`
     let reading = this.#readings.get(key)
     if (reading === undefined) this.#readings.set(key, reading = this.#authorize(collection, action))
@@ -101,7 +102,7 @@ export class RelationAccess {
     const { parent } = collection
     const own = await this.#authorizeAlone(collection, action)
     if (own === undefined || parent === undefined) return own
-    const outer = await this.#read(parent.collection, 'read')
+    const outer = await this.readRows(parent.collection, 'read')
     if (outer === undefined) return undefined
     const rows = toBaseRows(parent.collection.storage, outer.scope)
     const isWithin: Filter = {

@@ -1,8 +1,9 @@
+import { toCollection } from '../collection.ts'
 import type { Definition } from '../collection.ts'
 import { changeOperation } from '../engine/operation.ts'
 import type { Operation, Outcome, Run } from '../engine/operation.ts'
 import { BadOption } from '../errors.ts'
-import type { Feature } from '../features/feature.ts'
+import type { Feature, Host, Relation } from '../features/feature.ts'
 import { Problem } from '../http/problems.ts'
 import { getRegistered } from '../registry.ts'
 import type { ListQuery } from '../listing/list-query.ts'
@@ -13,6 +14,8 @@ import type { Inclusion } from './expansion.ts'
 import { expandParameter, extendLists } from './extend-lists.ts'
 import { include, writeExpand } from './include.ts'
 import { findMentions } from './mentions.ts'
+import { withReadableTargets, withReferenceCheck, withTargetCheck } from './references.ts'
+import type { IncomingReference } from './references.ts'
 import { checkRelations, readRelations } from './relation.ts'
 import type { Definitions, RelationOptions } from './relation.ts'
 
@@ -27,15 +30,36 @@ export function defineRelations (definitions: Definitions, given: AllRelations):
   }
   return Object.fromEntries(Object.entries(definitions).map(([name, definition]) => {
     const relations = given[name]
-    return [name, relations === undefined ? definition : definition.with(createFeature(definitions, relations))]
+    const incoming = findIncoming(definitions, given, name)
+    if (relations === undefined && incoming.length === 0) return [name, definition]
+    return [name, definition.with(createFeature(definitions, relations ?? {}, incoming))]
   }))
 }
 
-function createFeature (definitions: Definitions, given: Readonly<Record<string, RelationOptions>>): Feature<object> {
+/** Finds the references to items of one of the definitions. */
+function findIncoming (definitions: Definitions, given: AllRelations, name: string): IncomingReference[] {
+  return Object.entries(given).flatMap(([source, relations]) => {
+    const defined = toCollection(definitions[source]!)
+    return Object.values(Object(relations) as Record<string, RelationOptions>)
+      .filter(({ to, property, references }) => to === name && property !== undefined && references === true)
+      .map(({ property }) => ({
+        property: property!,
+        findSource: ({ app }) => app.findServed?.(defined.baseStorage)?.collection ?? defined
+      }))
+  })
+}
+
+function createFeature (
+  definitions: Definitions,
+  given: Readonly<Record<string, RelationOptions>>,
+  incoming: readonly IncomingReference[]
+): Feature<object> {
   return {
     name: 'relations',
     setup (host) {
       const relations = readRelations(host, definitions, given)
+      addReferences(host, [...relations.values()].filter(({ references }) => references), incoming)
+      if (relations.size === 0) return
       for (const relation of relations.values()) host.addRelation(relation)
       host.addQueryParameter('expand', {
         on: 'both',
@@ -56,6 +80,19 @@ function createFeature (definitions: Definitions, given: Readonly<Record<string,
         })
       })
     }
+  }
+}
+
+/** Checks references in the transaction of each write. */
+function addReferences (host: Host, references: readonly Relation[], incoming: readonly IncomingReference[]): void {
+  if (references.length > 0) {
+    host.wrap('authorized', (next, { safe }) => safe ? next : withReadableTargets(next, references))
+    host.wrap('write', (next, { name }) => name === 'remove' ? next : withTargetCheck(next, references))
+  }
+  if (incoming.length > 0) {
+    host.wrap('write', (next, { name, custom }) => {
+      return name === 'remove' || custom !== undefined ? withReferenceCheck(next, incoming) : next
+    })
   }
 }
 

@@ -5,7 +5,7 @@ import { BadOption } from '../errors.ts'
 import type { Host, Relation } from '../features/feature.ts'
 import { toTotalOrder } from '../listing/selection.ts'
 import { getBranches } from '../schema/subschemas.ts'
-import type { JsonSchema, Order } from '../storage/contract.ts'
+import type { JsonSchema, Order, Storage } from '../storage/contract.ts'
 
 /** A relation, as `relate()` is called with it. */
 export interface RelationOptions {
@@ -19,6 +19,8 @@ export interface RelationOptions {
   readonly limit?: number
   /** In which order they are included by default, as in `sort`. */
   readonly order?: readonly string[]
+  /** Whether the related item has to exist, and cannot be removed. */
+  readonly references?: boolean
   /** Whether lists can be filtered by the relation. */
   readonly filter?: boolean
   /** Whether lists can be sorted by properties of the related item. */
@@ -28,7 +30,7 @@ export interface RelationOptions {
 /** The definitions that are related to each other, by name. */
 export type Definitions = Readonly<Record<string, Definition>>
 
-const optionNames = ['to', 'property', 'by', 'limit', 'order', 'filter', 'sort']
+const optionNames = ['to', 'property', 'by', 'limit', 'order', 'filter', 'sort', 'references']
 
 /** Reads the relations of one of the definitions. Mistakes stop the start of the app. */
 export function readRelations (
@@ -98,6 +100,7 @@ function readRelation (host: Host, definitions: Definitions, { name, options }: 
         `Remove ${option}: related items can still be included.`)
     }
   }
+  if (options.references === true) checkReferences(fail, { isMany, isOneDatabase, storage, to })
   if (isMany && target.storage.listBy === undefined) {
     fail(`includes several items of ${to}, but its storage ${target.storage.name} has no method listBy. ` +
       'Use another storage, or remove the relation.')
@@ -110,6 +113,7 @@ function readRelation (host: Host, definitions: Definitions, { name, options }: 
     equals: by ?? target.id.property,
     limit: isMany ? limit ?? Math.min(defaultLimit, target.lists.limit.maximum) : undefined,
     order: order === undefined ? undefined : readOrder(fail, target, order),
+    references: options.references === true,
     canFilter: canRelate && options.filter !== false,
     canSort: canRelate && !isMany && options.sort !== false,
     findTarget: ({ app }) => app.findServed?.(target.baseStorage) ??
@@ -118,6 +122,24 @@ function readRelation (host: Host, definitions: Definitions, { name, options }: 
 }
 
 const defaultLimit = 10
+
+interface Referring {
+  readonly isMany: boolean
+  readonly isOneDatabase: boolean
+  readonly storage: Storage<object>
+  readonly to: string
+}
+
+function checkReferences (
+  fail: (message: string) => never,
+  { isMany, isOneDatabase, storage, to }: Referring
+): void {
+  if (isMany) fail(`has references, but leads to several items. Add references to the relation of ${to} instead.`)
+  if (!isOneDatabase) fail(`has references, but ${to} is in another database. Remove references.`)
+  if (!storage.supports.transactions) {
+    fail(`has references, but the storage ${storage.name} has no transactions. Remove references.`)
+  }
+}
 
 function checkProperty (fail: (message: string) => never, option: string, property: string, schema: JsonSchema): void {
   const properties = Object.keys(schema.properties ?? {})

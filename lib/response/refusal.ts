@@ -22,6 +22,18 @@ const toProblem: { readonly [Reason in Refusal['refused']]: ToProblem<Reason> } 
     detail: 'Other data refers to this item, or it refers to data that does not exist, ' +
       'or a rule of the database forbids the write.'
   }),
+  'missing-target': ({ properties }) => {
+    const paths = properties.length === 0 ? [[]] : properties.map((property) => [property])
+    return problem('validation-failed', {
+      detail: 'The item refers to another one that does not exist.',
+      properties: {
+        errors: paths.map((path) => ({ pointer: toPointer(path), message: 'refers to an item that does not exist' }))
+      }
+    })
+  },
+  referenced: () => problem('conflict', {
+    detail: 'Other items refer to this one. Change or remove them first.'
+  }),
   unstorable: ({ properties }) => {
     const paths = properties.length === 0 ? [[]] : properties.map((property) => [property])
     const message = 'cannot be stored: it is missing, too long, out of range or nested too deeply for the database'

@@ -183,8 +183,12 @@ export type Refusal =
   | { readonly refused: 'not-found' }
   | { readonly refused: 'stale' }
   | { readonly refused: 'not-unique', readonly properties: readonly string[] }
-  /** Other data does not allow it, such as a foreign key or a check. */
+  /** Other data does not allow it, such as a check. */
   | { readonly refused: 'conflict' }
+  /** What these properties refer to does not exist. Empty if the database does not report which. */
+  | { readonly refused: 'missing-target', readonly properties: readonly string[] }
+  /** Other data refers to the item, so it cannot be removed. */
+  | { readonly refused: 'referenced' }
   /**
    * The database cannot store the values of these properties: missing, too long, out of range, nested too deeply.
    * Empty if it does not report which.

@@ -1,3 +1,4 @@
+import type { ActionName } from '../../action.ts'
 import type { Collection } from '../../collection.ts'
 import type { Defaults } from '../../define.ts'
 import { BadOption } from '../../errors.ts'
@@ -26,6 +27,18 @@ export function checkExplicitAccess (
     throw new BadOption(name, 'the current version has access.visible, which names its own properties. ' +
       'Add access.visible to this version, with the properties of this version.')
   }
+}
+
+/** The references of the current version are not checked for items of an older one. */
+export function checkReferences (
+  { attached, actions: inherited }: Collection,
+  name: string,
+  actions: Iterable<ActionName> = inherited
+): void {
+  const hasReferences = [...attached.relations.values()].some(({ references }) => references)
+  if (!hasReferences || [...actions].every((action) => action === 'list' || action === 'read')) return
+  throw new BadOption(name, 'the current version has relations with references, which are not checked here. ' +
+    'Make this version read-only: actions: [\'list\', \'read\'].')
 }
 
 /** Returns the options of the current version that apply to an older one, above all who may call which action. */

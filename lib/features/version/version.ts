@@ -13,7 +13,7 @@ import { normalizeDates, findDateTimes } from '../../schema/date-times.ts'
 import { convertSchema } from '../../schema/standard-schema.ts'
 import type { ItemOf, PropertyOf, ObjectSchema } from '../../schema/static.ts'
 import type { Entry, Id } from '../../storage/contract.ts'
-import { checkExplicitAccess, deriveLists, getInherited } from './options.ts'
+import { checkExplicitAccess, checkReferences, deriveLists, getInherited } from './options.ts'
 import { createVersionStorage, toCurrentProperty } from './storage.ts'
 import type { Origins } from './storage.ts'
 
@@ -74,6 +74,7 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     throw new BadOption(name, 'a version needs the functions present and accept. Add both.')
   }
   checkExplicitAccess(current, name, explicit.access)
+  checkReferences(current, name, explicit.actions)
   const origins: Origins<Item> = { entry: new WeakMap(), draft: new WeakMap() }
   const { schema } = convertSchema(name, explicit.schema)
   const lists = deriveLists({ current, name, schema }, { ...explicit.list, renamed })

@@ -1,0 +1,179 @@
+import type { Collection } from '../collection.ts'
+import { changeOperation } from '../engine/operation.ts'
+import type { ChangeRefusal, ItemChange, Operation, Run, Write, WriteOptions } from '../engine/operation.ts'
+import type { Relation } from '../features/feature.ts'
+import { Problem, problem } from '../http/problems.ts'
+import { joinFilters, withScope } from '../storage/filter.ts'
+import type { Context, Entry, Id, Storage } from '../storage/contract.ts'
+import { RelationAccess } from './caller-relations.ts'
+
+// With `references: true`, the item that a property refers to has to exist for the caller, and an item that others
+// refer to cannot be removed. Both lock the item that is referred to, so that no other transaction comes in between.
+
+/** A property of another collection, or of the same one, that refers to items of this one. */
+export interface IncomingReference {
+  readonly property: string
+  /** Finds the other collection as the app serves it. */
+  findSource (collection: Collection): Collection
+}
+
+/** Calls the rules about what the caller can refer to. They must not wait for the transaction of the write. */
+export function withReadableTargets (next: Run, references: readonly Relation[]): Run {
+  return async (collection, operation) => {
+    const access = new RelationAccess(operation)
+    const targets = new Map<object, Awaited<ReturnType<RelationAccess['readRows']>>>()
+    for (const relation of references) {
+      const target = relation.findTarget(collection).collection
+      targets.set(target, await access.readRows(target, 'read'))
+    }
+    return next(collection, changeOperation(operation, { readableTargets: targets }))
+  }
+}
+
+/** Refuses writes that refer to an item that does not exist for the caller. */
+export function withTargetCheck (next: Write, references: readonly Relation[]): Write {
+  return async (collection, operation, changes, options) => {
+    const check = new TargetCheck(collection, operation, options)
+    for (const relation of references) {
+      const refused = await check.run(relation, changes.map(({ before, item }) => ({ before, item })))
+      if (refused !== undefined) return refused
+    }
+    const written = await next(collection, operation, changes, options)
+    if (written instanceof Problem || 'refused' in written) return written
+    // The hook beforeWrite may have changed what an item refers to.
+    for (const relation of references) {
+      const stored = written.map((entry, index) => ({ before: changes[index]!.before, item: entry?.item }))
+      const refused = await check.run(relation, stored)
+      if (refused !== undefined) return refused
+    }
+    return written
+  }
+}
+
+type Referring = Pick<ItemChange, 'before' | 'item'>
+
+/** Checks the references of one write. */
+class TargetCheck {
+  readonly #collection: Collection
+  readonly #operation: Operation
+  readonly #options: WriteOptions
+  /** The items that exist, by relation. They are locked. */
+  readonly #found = new Map<Relation, Set<unknown>>()
+
+  constructor (collection: Collection, operation: Operation, options: WriteOptions) {
+    this.#collection = collection
+    this.#operation = operation
+    this.#options = options
+  }
+
+  async run (relation: Relation, changes: readonly Referring[]): Promise<ChangeRefusal | undefined> {
+    const { property } = relation
+    const known = this.#found.get(relation) ?? new Set()
+    this.#found.set(relation, known)
+    const wanted = changes.map(({ before, item }) => {
+      const id = item && getValue(item, property)
+      return id === (before && getValue(before.item, property)) || known.has(id) ? undefined : id
+    })
+    const ids = [...new Set(wanted)].filter(isId)
+    if (ids.length === 0) return undefined
+    for (const id of await this.#findTargets(relation, ids)) known.add(id)
+    const index = wanted.findIndex((id) => isId(id) && !known.has(id))
+    return index < 0 ? undefined : { refused: 'missing-target', properties: [property], index }
+  }
+
+  async #findTargets (relation: Relation, ids: readonly Id[]): Promise<Id[]> {
+    const target = relation.findTarget(this.#collection).collection
+    const readable = this.#operation.readableTargets?.get(target)
+    if (readable === undefined) return []
+    const context = withScope(readable.scope, this.#operation.context)
+    const entries = await lockItems(this.#options.transaction!.join(target), target.id.property, { ids, context })
+    return entries.map(({ id }) => id)
+  }
+}
+
+function getValue (item: object, property: string): unknown {
+  return (item as Record<string, unknown>)[property]
+}
+
+function isId (value: unknown): value is Id {
+  return typeof value === 'string' || typeof value === 'number'
+}
+
+/** Refuses to remove items that others refer to. */
+export function withReferenceCheck (next: Write, incoming: readonly IncomingReference[]): Write {
+  return async (collection, operation, changes, options) => {
+    const removed = changes.flatMap(({ action, before }) => action === 'remove' && before !== undefined ? [before] : [])
+    if (removed.length > 0) {
+      const names = await findReferring(collection, { incoming, removed, operation, options })
+      if (names.length > 0) {
+        return problem('conflict', {
+          detail: `Items of ${names.join(' and ')} refer to this item. Change or remove them first.`
+        })
+      }
+    }
+    return next(collection, operation, changes, options)
+  }
+}
+
+interface Removal {
+  readonly incoming: readonly IncomingReference[]
+  readonly removed: ReadonlyArray<Entry<object>>
+  readonly operation: Operation
+  readonly options: WriteOptions
+}
+
+/** Returns the names of the collections with items that refer to one of the removed ones. */
+async function findReferring (
+  collection: Collection,
+  { incoming, removed, operation, options }: Removal
+): Promise<string[]> {
+  const { transaction } = options
+  const context = withScope(undefined, operation.context)
+  const ids = removed.map(({ id }) => id)
+  await lockItems(transaction!.join(collection), collection.id.property, { ids, context })
+  const names = new Set<string>()
+  for (const { property, findSource } of incoming) {
+    const source = findSource(collection)
+    // An item that is only marked as deleted still refers to a row that is really removed.
+    const storage = transaction!.join(isSoftlyDeleted(collection) ? source : { ...source, storage: source.baseStorage })
+    const isSelf = source.baseStorage === collection.baseStorage
+    const byOthers = isSelf ? { not: { property: source.id.property, is: 'in', value: ids } } as const : undefined
+    const refers = { property, is: 'in', value: ids } as const
+    const page = await storage.list({
+      filter: joinFilters(refers, byOthers),
+      search: undefined,
+      order: [{ property: source.id.property, descending: false }],
+      after: undefined,
+      before: undefined,
+      limit: 1,
+      properties: [source.id.property],
+      count: false
+    }, context)
+    if (page.entries.length > 0 || page.unreadable !== undefined) names.add(source.name)
+  }
+  return [...names]
+}
+
+function isSoftlyDeleted ({ attached: { rowLayers } }: Collection): boolean {
+  return rowLayers.length > 0
+}
+
+/** Locks the items that exist, in the order of their ids, so that two transactions do not wait for each other. */
+async function lockItems (
+  storage: Storage<object>,
+  property: string,
+  { ids, context }: { readonly ids: readonly Id[], readonly context: Context }
+): Promise<ReadonlyArray<Entry<object>>> {
+  const page = await storage.list({
+    filter: { property, is: 'in', value: ids },
+    search: undefined,
+    order: [{ property, descending: false }],
+    after: undefined,
+    before: undefined,
+    limit: ids.length,
+    properties: [property],
+    count: false,
+    lock: true
+  }, context)
+  return page.entries
+}

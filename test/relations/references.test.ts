@@ -1,0 +1,181 @@
+import { DatabaseSync } from 'node:sqlite'
+import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { test } from 'tap'
+import { batch } from '../../lib/batch/batch.ts'
+import { bulk } from '../../lib/features/bulk.ts'
+import { softDelete } from '../../lib/features/soft-delete.ts'
+import { collection, define, ProblemError, registry } from '../../lib/index.ts'
+import { relate } from '../../lib/relations/index.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { sqlite } from '../../lib/storage/sqlite.ts'
+
+const User = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  team: Type.String(),
+  managerId: Type.Optional(Type.Union([Type.String(), Type.Null()]))
+})
+const Article = Type.Object({
+  id: Type.String(),
+  title: Type.String(),
+  authorId: Type.String(),
+  deletedAt: Type.Optional(Type.String({ format: 'date-time' }))
+})
+
+const access = {
+  authenticate: ({ request }: { request: FastifyRequest }) => request.headers.authorization,
+  allow: { all: 'public' }
+} as const
+
+const storages = {
+  memory: () => ({ storage: () => memory(), prepare: async () => {} }),
+  SQLite: () => {
+    const database = new DatabaseSync(':memory:')
+    return {
+      storage: () => sqlite(database),
+      async prepare (definitions: readonly Parameters<ReturnType<typeof sqlite>['createTable']>[0][]) {
+        for (const definition of definitions) await sqlite(database).createTable(definition)
+      }
+    }
+  }
+}
+
+async function build (open: typeof storages[keyof typeof storages]) {
+  const { storage, prepare } = open()
+  const id = { generate: 'client' } as const
+  const { users, articles } = relate({
+    users: define({
+      name: 'users',
+      schema: User,
+      id,
+      storage: storage(),
+      access: {
+        ...access,
+        scope: ({ caller }) => caller === undefined ? undefined : { values: { team: String(caller) } }
+      }
+    }).with(bulk({ remove: true })),
+    articles: define({ name: 'articles', schema: Article, id, storage: storage(), access })
+      .with(bulk(), softDelete({ property: 'deletedAt' }))
+  }, {
+    users: { manager: { to: 'users', property: 'managerId', references: true } },
+    articles: { author: { to: 'users', property: 'authorId', references: true } }
+  })
+  await prepare([users, articles])
+  const app = Fastify()
+  await app.register(registry)
+  await app.register(collection, users)
+  await app.register(collection, articles)
+  await app.register(batch, { collections: [users, articles] })
+  return { app, users, articles }
+}
+
+type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+function send (app: FastifyInstance, method: Method, url: string, payload?: object, team?: string) {
+  return app.inject({
+    method,
+    url,
+    ...payload && { payload },
+    headers: {
+      ...method === 'PATCH' && { 'content-type': 'application/merge-patch+json' },
+      ...team !== undefined && { authorization: team }
+    }
+  })
+}
+
+for (const [name, open] of Object.entries(storages)) {
+  test(`${name}: what a reference leads to has to exist for the caller`, async (t) => {
+    const { app, users, articles } = await build(open)
+    t.teardown(() => app.close())
+    await send(app, 'POST', '/users', { id: 'ada', name: 'Ada', team: 'a' })
+    await send(app, 'POST', '/users', { id: 'bob', name: 'Bob', team: 'b' })
+
+    const created = await send(app, 'POST', '/articles', { id: '1', title: 'One', authorId: 'ada' })
+    t.equal(created.statusCode, 201)
+    const missing = await send(app, 'POST', '/articles', { id: '2', title: 'Two', authorId: 'eve' })
+    t.equal(missing.statusCode, 422)
+    t.match(missing.json(), { errors: [{ pointer: '/authorId', message: 'refers to an item that does not exist' }] })
+    const foreign = await send(app, 'POST', '/articles', { id: '2', title: 'Two', authorId: 'bob' }, 'a')
+    t.equal(foreign.statusCode, 422)
+    t.equal(foreign.body, missing.body, 'an item that the caller cannot see looks like one that does not exist')
+    t.equal((await send(app, 'POST', '/articles', { id: '2', title: 'Two', authorId: 'bob' }, 'b')).statusCode, 201)
+
+    t.equal((await send(app, 'PATCH', '/articles/1', { authorId: 'eve' })).statusCode, 422)
+    t.equal((await send(app, 'PATCH', '/articles/1', { title: 'Uno' })).statusCode, 200)
+    t.equal((await send(app, 'PUT', '/articles/1', { id: '1', title: 'One', authorId: 'eve' })).statusCode, 422)
+    t.equal((await app.inject('/articles/1')).json().authorId, 'ada')
+
+    const many = await send(app, 'POST', '/articles', [
+      { id: '3', title: 'Three', authorId: 'ada' },
+      { id: '4', title: 'Four', authorId: 'eve' }
+    ])
+    t.equal(many.statusCode, 422)
+    t.match(many.json(), { errors: [{ pointer: '/1/authorId' }] })
+    t.equal((await app.inject('/articles/3')).statusCode, 404, 'nothing was created')
+
+    await t.rejects(app.collection(articles).create({ id: '5', title: 'Five', authorId: 'eve' }), ProblemError)
+    await app.collection(users).transaction(async (transaction) => {
+      await transaction.collection(users).create({ id: 'new', name: 'New', team: 'a' })
+      await transaction.collection(articles).create({ id: '6', title: 'Six', authorId: 'new' })
+    })
+    t.equal((await app.inject('/articles/6')).statusCode, 200)
+  })
+
+  test(`${name}: what is referred to cannot be removed`, async (t) => {
+    const { app } = await build(open)
+    t.teardown(() => app.close())
+    await send(app, 'POST', '/users', { id: 'ada', name: 'Ada', team: 'a', managerId: null })
+    await send(app, 'POST', '/users', { id: 'bob', name: 'Bob', team: 'a', managerId: 'ada' })
+    await send(app, 'POST', '/articles', { id: '1', title: 'One', authorId: 'bob' })
+
+    const managed = await send(app, 'DELETE', '/users/ada')
+    t.equal(managed.statusCode, 409)
+    t.match(managed.json().detail, /^Items of users refer to this item/)
+    const referred = await send(app, 'DELETE', '/users/bob')
+    t.equal(referred.statusCode, 409)
+    t.match(referred.json().detail, /^Items of articles refer to this item/)
+    t.equal((await send(app, 'DELETE', '/articles/1')).statusCode, 204)
+    t.equal((await send(app, 'DELETE', '/users/bob')).statusCode, 409, 'a deleted article still refers to its author')
+
+    await send(app, 'POST', '/users', { id: 'eve', name: 'Eve', team: 'c' })
+    t.equal((await send(app, 'PATCH', '/users/eve', { managerId: 'eve' })).statusCode, 200)
+    t.equal((await send(app, 'DELETE', '/users/eve')).statusCode, 204, 'an item may refer to itself')
+
+    await send(app, 'POST', '/users', { id: 'x', name: 'X', team: 'c' })
+    await send(app, 'POST', '/users', { id: 'y', name: 'Y', team: 'c', managerId: 'x' })
+    t.equal((await send(app, 'DELETE', '/users?id=x')).statusCode, 409)
+    t.equal((await send(app, 'DELETE', '/users?team=c')).statusCode, 200, 'both are removed together')
+  })
+
+  test(`${name}: a batch can create what it refers to`, async (t) => {
+    const { app } = await build(open)
+    t.teardown(() => app.close())
+    const parts = (authorId: string) => [
+      { method: 'POST', path: '/users', content: { id: 'ada', name: 'Ada', team: 'a' } },
+      { method: 'POST', path: '/articles', content: { id: '1', title: 'One', authorId } }
+    ]
+    const refused = await send(app, 'POST', '/batch', parts('eve'))
+    t.equal(refused.statusCode, 409)
+    t.match(refused.body, '/authorId')
+    t.equal((await app.inject('/users/ada')).statusCode, 404)
+    t.equal((await send(app, 'POST', '/batch', parts('ada'))).statusCode, 200)
+    t.equal((await app.inject('/articles/1')).statusCode, 200)
+  })
+
+  test(`${name}: a removal and a new reference never both succeed`, async (t) => {
+    const { app } = await build(open)
+    t.teardown(() => app.close())
+    for (let round = 0; round < 30; round++) {
+      const id = `user-${round}`
+      await send(app, 'POST', '/users', { id, name: 'Ada', team: 'a' })
+      const [removed, created] = await Promise.all([
+        send(app, 'DELETE', `/users/${id}`),
+        send(app, 'POST', '/articles', { id: String(round), title: 'One', authorId: id })
+      ])
+      const statuses = `${removed.statusCode} ${created.statusCode}`
+      t.ok(['204 422', '409 201'].includes(statuses), statuses)
+    }
+  })
+}
