@@ -10,6 +10,7 @@ import type { SqlOptions } from './sql/options.ts'
 import { Reader } from './sql/reader.ts'
 import { buildReceiptTable, ReceiptStatements, SqlReceipts } from './sql/receipts.ts'
 import { toCommitRefused } from './sql/refusal.ts'
+import { layoutKey } from './sql/related.ts'
 import type { Session } from './sql/session.ts'
 import { needsReceipts, toShape, type TableDefinition } from './sql/table-definition.ts'
 import { TracedSession } from './sql/traced-session.ts'
@@ -46,7 +47,8 @@ const supports: Supports = Object.freeze({
   search: true,
   count: true,
   transactions: true,
-  receipts: true
+  receipts: true,
+  relations: true
 })
 
 /** Creates the storage function of a SQL database. */
@@ -113,10 +115,12 @@ function createStorage<Item extends object> (session: Session, statements: State
   const refuse = async (error: unknown): Promise<never> => {
     throw await toCommitRefused(layout, session, error)
   }
-  return {
+  const storage: Storage<Item> & { readonly [layoutKey]: Layout } = {
+    [layoutKey]: layout,
     name: layout.dialect.name,
     supports,
     list: (query, context) => reader.list(traced, query, context),
+    listBy: (by, query, context) => reader.listBy(traced, by, query, context),
     find: (id, context) => reader.find(traced, id, context),
     insert: (draft, context) => writer.insert(traced, draft, context),
     replace: (id, item, expected, context) => writer.replace(traced, item, { id, expected, context }),
@@ -140,4 +144,5 @@ function createStorage<Item extends object> (session: Session, statements: State
     check: (context) => checkTable(layout, traced, context),
     schemaSql: (context) => buildSchemaSql(layout, traced, context)
   }
+  return storage
 }

@@ -1,5 +1,13 @@
 import type { TypeFamily } from '../sql/catalog.ts'
-import type { SqlDialect, ErrorKind, GivenRows, JsonDialect, ManyStatement } from '../sql/dialect.ts'
+import type {
+  ErrorKind,
+  GivenRows,
+  JsonDialect,
+  KeyColumn,
+  ManyStatement,
+  PagesStatement,
+  SqlDialect
+} from '../sql/dialect.ts'
 import { readErrorNumber, readErrorText } from '../sql/driver-error.ts'
 import type { Kind } from '../sql/kind.ts'
 import { networkErrors } from '../sql/storage-error.ts'
@@ -76,6 +84,7 @@ export const dialect: SqlDialect = {
   equatable (column, kind, managed) {
     return managed || (kind !== 'text' && kind !== 'uuid') ? [column] : [column, toExact(column)]
   },
+  isEqualKey: buildEqualKey,
   ordered (column, kind, managed) {
     return managed || (kind !== 'text' && kind !== 'uuid') ? column : toExact(column)
   },
@@ -127,6 +136,8 @@ export const dialect: SqlDialect = {
   },
 
   lockRows: ' FOR UPDATE',
+  // MariaDB has no OF.
+  lockRowsOf: () => ' FOR UPDATE',
   // With REPEATABLE READ, the default.
   locksScanned: true,
   many: {
@@ -143,6 +154,22 @@ export const dialect: SqlDialect = {
     remove (statement) {
       return `DELETE ${statement.table} FROM ${buildManyJoin(statement)} WHERE 1 = 1${statement.buildScope()}`
     }
+  },
+
+  pages: {
+    maxBound: 65_535,
+    bindsEach: true,
+    // MariaDB has neither LATERAL nor LIMIT in IN, so each value has a select of its own.
+    buildPages (statement) {
+      const { list, found } = statement
+      const buildEnd = () => ` ORDER BY ${list.orderBy} LIMIT ${list.buildLimit()}`
+      const keys = joinSelects(statement, `${list.id.sql} AS id`, buildEnd)
+      // The rows are read by their ids: a temporary table with long texts would be on disk.
+      return `SELECT found_keys.number, ${found.select} FROM (${keys}) AS found_keys ` +
+        `STRAIGHT_JOIN ${found.table} ON ${found.id.sql} = found_keys.id${found.buildJoins()} ` +
+        `ORDER BY found_keys.number, ${found.orderBy}`
+    },
+    buildCounts: (statement) => joinSelects(statement, 'count(*)', () => '')
   },
 
   classifyError (error) {
@@ -179,6 +206,30 @@ function buildGivenRows ({ name, columns, rows, bind }: GivenRows): string {
   const json = bind(JSON.stringify(rows.map((row) => row.map((value) => value === null ? null : String(value)))))
   const paths = columns.map((column, index) => `${column.name} LONGTEXT PATH '$[${index}]'`).join(', ')
   return `JSON_TABLE(${json}, '$[*]' COLUMNS (${paths})) AS ${name}`
+}
+
+/** Joins the selects of all values. */
+function joinSelects (
+  { values, list }: Omit<PagesStatement, 'found'>,
+  select: string,
+  buildEnd: () => string
+): string {
+  return values.map((value, index) => {
+    const from = `${list.table}${list.buildJoins()}`
+    const where = `${list.buildEqual(value)}${list.buildConditions()}`
+    return `(SELECT ${index} AS number, ${select} FROM ${from} WHERE ${where}${buildEnd()})`
+  }).join(' UNION ALL ')
+}
+
+/** The collation of a found column in an existing table finds candidates with its index. */
+function buildEqualKey (found: KeyColumn, given: KeyColumn): string {
+  const plain = `${found.sql} = ${given.sql}`
+  if (found.kind !== 'text' && found.kind !== 'uuid') return plain
+  if (found.managed && given.managed && found.kind === given.kind) return plain
+  const exact = `${toExact(found.sql)} = ${toExact(given.sql)}`
+  if (!found.managed) return `${plain} AND ${exact}`
+  const converted = `${found.sql} = ${convertKey(given.sql, found.kind)}`
+  return found.kind === 'uuid' ? `${converted} AND ${exact}` : converted
 }
 
 /** STRAIGHT_JOIN reads the given rows first. */

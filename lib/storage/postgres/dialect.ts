@@ -1,7 +1,18 @@
 import type { TypeFamily } from '../sql/catalog.ts'
-import type { SqlDialect, ErrorKind, GivenRows, JsonDialect, ManyStatement, Value, Violation } from '../sql/dialect.ts'
+import type {
+  ErrorKind,
+  GivenRows,
+  JsonDialect,
+  KeyColumn,
+  ManyStatement,
+  PagesStatement,
+  SqlDialect,
+  Value,
+  Violation
+} from '../sql/dialect.ts'
 import { readErrorText } from '../sql/driver-error.ts'
 import type { Kind } from '../sql/kind.ts'
+import { joinTests } from '../sql/parameters.ts'
 import { networkErrors } from '../sql/storage-error.ts'
 import { isStalePlan } from './positional-query.ts'
 
@@ -59,6 +70,7 @@ export const dialect: SqlDialect = {
   equatable (column, kind, managed) {
     return managed || kind !== 'text' ? [column] : [column, dialect.ordered(column, kind, managed)]
   },
+  isEqualKey: buildEqualKey,
   // CASE keeps the planner from expecting 200 times less rows than without the test. Values of character(n) are padded,
   // so they are compared as the column does.
   recheck: (test, column) => `CASE WHEN pg_typeof(${column}) = 'character'::regtype THEN true ELSE ${test} END`,
@@ -108,6 +120,8 @@ export const dialect: SqlDialect = {
   later: (column) => `GREATEST(clock_timestamp(), ${column} + interval '1 microsecond')`,
 
   lockRows: ' FOR UPDATE',
+  // Rows of an outer join cannot be locked.
+  lockRowsOf: (alias) => ` FOR UPDATE OF ${alias}`,
   locksScanned: false,
   many: {
     maxValues: Infinity,
@@ -123,6 +137,24 @@ export const dialect: SqlDialect = {
     remove (statement) {
       const { given, table } = statement
       return `DELETE FROM ${table} USING ${buildGivenRows(given)} WHERE ${buildManyCondition(statement)}`
+    }
+  },
+
+  pages: {
+    maxBound: 65_535,
+    bindsEach: false,
+    // A nested loop returns the rows in the order of the values, and those of each value in its order.
+    buildPages (statement) {
+      const { list } = statement
+      return `SELECT given.number, page.* FROM ${buildGivenValues(statement)} CROSS JOIN LATERAL (` +
+        `SELECT ${list.select} FROM ${list.table}${list.buildJoins()} ` +
+        `WHERE ${buildGivenEqual(statement.column)}${list.buildConditions()} ` +
+        `ORDER BY ${list.orderBy} LIMIT ${list.buildLimit()}) AS page`
+    },
+    buildCounts (statement) {
+      const { list } = statement
+      return `SELECT given.number, (SELECT count(*) FROM ${list.table}${list.buildJoins()} ` +
+        `WHERE ${buildGivenEqual(statement.column)}${list.buildConditions()}) FROM ${buildGivenValues(statement)}`
     }
   },
 
@@ -163,6 +195,47 @@ function buildGivenRows ({ name, columns, rows, bind }: GivenRows): string {
 function toArray (values: readonly Value[]): string {
   const elements = values.map((value) => value === null ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`)
   return `{${elements.join(',')}}`
+}
+
+/** Values that are not known to have the type of their column get it from an array that begins with the column. */
+function buildGivenValues ({ values, bind, column }: Omit<PagesStatement, 'found'>): string {
+  if (column.managed) {
+    const array = `${bind(toArray(values))}::text::${arrayTypes[column.kind]}[]`
+    return `(SELECT number - 1 AS number, value FROM unnest(${array}) WITH ORDINALITY AS keys (value, number)) AS given`
+  }
+  // Filled up to a power of two, so that lists of any length need few statements. No row equals NULL.
+  const filled: Value[] = [...values]
+  while (filled.length & (filled.length - 1)) filled.push(null)
+  const array = `ARRAY[(SELECT ${column.name} FROM ${column.table} LIMIT 0), ${filled.map(bind).join(', ')}]`
+  return '(SELECT number - 2 AS number, value ' +
+    `FROM unnest(${array}) WITH ORDINALITY AS keys (value, number) WHERE value IS NOT NULL) AS given`
+}
+
+function buildGivenEqual ({ sql, kind, managed }: KeyColumn): string {
+  return joinTests(dialect, dialect.equatable(sql, kind, managed), (expression, index) => (
+    `${expression} = ${index === 0 ? 'given.value' : 'given.value::text'}`
+  ))
+}
+
+/** A UUID in its canonical form, which is the only text that is equal to it. */
+const canonicalUuid = "'^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$'"
+
+/** Columns of different collations have none in common, so that of the found column is stated. */
+function buildEqualKey (found: KeyColumn, given: KeyColumn): string {
+  const plain = `${found.sql} = ${given.sql}`
+  if (found.kind === 'uuid' && given.kind === 'text') {
+    const text = `${given.sql}::text`
+    if (!found.managed) return `${found.sql}::text COLLATE "C" = ${text} COLLATE "C"`
+    return `${found.sql} = CASE WHEN ${text} ~ ${canonicalUuid} THEN ${text}::uuid END`
+  }
+  if (found.kind !== 'text') return plain
+  if (found.managed && given.managed && given.kind === 'text') return plain
+  if (found.managed || given.kind === 'uuid') {
+    return `${found.sql} = ${given.sql}::text COLLATE ${found.managed ? '"C"' : '"default"'}`
+  }
+  const exact = `${found.sql}::text COLLATE "C" = ${given.sql}::text COLLATE "C"`
+  const candidates = given.managed ? `${plain} COLLATE "default"` : plain
+  return joinTests(dialect, [found.sql, ''], (_, index) => index === 0 ? candidates : exact)
 }
 
 function buildManyCondition ({ given, id, version, buildScope }: ManyStatement): string {

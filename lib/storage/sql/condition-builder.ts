@@ -1,9 +1,11 @@
-import type { Condition, Context, Filter, Query, Scalar } from '../contract.ts'
+import type { Condition, Context, Filter, Query, RelatedCondition, RelatedRows, Scalar } from '../contract.ts'
 import { splitPattern } from '../like-pattern.ts'
+import { aliasLayout } from './alias-layout.ts'
 import type { SqlDialect } from './dialect.ts'
 import type { Layout } from './layout.ts'
 import { getOperand, type Operand } from './operand.ts'
 import { joinTests, type Parameters } from './parameters.ts'
+import { buildRelation, findLayout } from './related.ts'
 
 type Search = NonNullable<Query['search']>
 
@@ -18,11 +20,14 @@ export class ConditionBuilder {
   readonly #layout: Layout
   readonly #dialect: SqlDialect
   readonly #parameters: Parameters
+  /** How many related conditions this one is nested in. */
+  readonly #depth: number
 
-  constructor (layout: Layout, parameters: Parameters) {
+  constructor (layout: Layout, parameters: Parameters, depth = 0) {
     this.#layout = layout
     this.#dialect = layout.dialect
     this.#parameters = parameters
+    this.#depth = depth
   }
 
   /** Builds the scope of the caller, to append to another condition. */
@@ -35,13 +40,51 @@ export class ConditionBuilder {
     if ('not' in filter) return this.buildFilter(filter.not, !holds)
     if ('all' in filter) return this.#joinFilters(filter.all, holds, holds)
     if ('any' in filter) return this.#joinFilters(filter.any, holds, !holds)
-    if ('related' in filter) throw new TypeError('The storage does not support relations.')
+    if ('related' in filter) return this.#buildRelated(filter, holds)
     return this.#buildCondition(filter, holds)
   }
 
   #joinFilters (parts: readonly Filter[], holds: boolean, all: boolean): string {
     if (parts.length === 0) return all ? always : never
     return joinBalanced(parts.map((part) => this.buildFilter(part, holds)), all ? ' AND ' : ' OR ')
+  }
+
+  #buildRelated ({ related, count }: RelatedCondition, holds: boolean): string {
+    const { is, value } = count ?? { is: 'gte', value: 1 }
+    switch (is) {
+      case 'eq': return this.#buildCount(related, value, holds)
+      case 'ne': return this.#buildCount(related, value, !holds)
+      case 'gte': return this.#buildAtLeast(related, value, holds)
+      case 'gt': return this.#buildAtLeast(related, value + 1, holds)
+      case 'lt': return this.#buildAtLeast(related, value, !holds)
+      case 'lte': return this.#buildAtLeast(related, value + 1, !holds)
+    }
+  }
+
+  #buildCount (related: RelatedRows, value: number, holds: boolean): string {
+    if (value === 0) return this.#buildAtLeast(related, 1, !holds)
+    const found = this.#buildRelatedSelect(related, 'count(*)')
+    return `(${found}) ${holds ? '=' : '<>'} ${this.#parameters.bind(value)}`
+  }
+
+  /** Reads no more rows than it needs. */
+  #buildAtLeast (related: RelatedRows, value: number, holds: boolean): string {
+    if (value <= 0) return holds ? always : never
+    const found = this.#buildRelatedSelect(related, '1')
+    if (value === 1) return `${holds ? '' : 'NOT '}EXISTS (${found})`
+    const offset = this.#parameters.bind(this.#dialect.limit(value - 1))
+    return `(${found} LIMIT 1 OFFSET ${offset}) IS ${holds ? 'NOT ' : ''}NULL`
+  }
+
+  #buildRelatedSelect (related: RelatedRows, select: string): string {
+    const depth = this.#depth + 1
+    const alias = `related_${depth}`
+    const found = aliasLayout(findLayout(related.storage, this.#layout), alias)
+    const condition = buildRelation(found, this.#layout, related)
+    const filter = related.filter === undefined
+      ? ''
+      : ` AND ${new ConditionBuilder(found, this.#parameters, depth).buildFilter(related.filter)}`
+    return `SELECT ${select} FROM ${found.table} AS ${alias} WHERE ${condition}${filter}`
   }
 
   #buildCondition (condition: Condition, holds: boolean): string {
@@ -128,11 +171,6 @@ export class ConditionBuilder {
       .filter((expression) => expression !== undefined)
   }
 
-  /** Whether the database can find every word as a whole. */
-  isExactSearch ({ words }: Search): boolean {
-    return words.every((word) => this.#dialect.search.findable(word) === word)
-  }
-
   #getOperand (property: string, value?: Scalar): Operand {
     return getOperand(this.#layout, property, value)
   }
@@ -145,6 +183,11 @@ export class ConditionBuilder {
   #orNull ({ nullable, ordered }: Operand, test: string): string {
     return nullable ? `(${test} OR ${ordered} IS NULL)` : test
   }
+}
+
+/** Whether the database can find every word as a whole. */
+export function isExactSearch ({ search: { findable } }: SqlDialect, { words }: Search): boolean {
+  return words.every((word) => findable(word) === word)
 }
 
 /** `a AND b AND c` is a tree as deep as it is long, and SQLite rejects one that is deeper than 1000. */

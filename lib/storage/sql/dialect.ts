@@ -67,6 +67,59 @@ export interface ManyDialect {
   readonly remove: (statement: ManyStatement) => string
 }
 
+/** A column with keys of rows. `managed` tells whether its table is as `createTable` creates it. */
+export interface KeyColumn {
+  readonly sql: string
+  readonly kind: Kind
+  readonly managed: boolean
+}
+
+/** Binds a value and returns its placeholder. Called in the order of the text. */
+export type Bind = (value: Value) => string
+
+/** A part of a statement that reads pages. Its values are bound by the functions, in the order of the text. */
+export interface PagePart {
+  readonly select: string
+  /** The id of a row. */
+  readonly id: KeyColumn
+  readonly orderBy: string
+  /** The table with its alias. */
+  readonly table: string
+  /** Builds what the table is joined with; empty, or it begins with a space. */
+  readonly buildJoins: () => string
+}
+
+/** A statement that reads a page for each of several values of a column. */
+export interface PagesStatement {
+  /** As they are bound. */
+  readonly values: readonly Value[]
+  readonly bind: Bind
+  /** The column that has the values: also without the alias of the list, and its table. */
+  readonly column: KeyColumn & { readonly name: string, readonly table: string }
+  /** Builds the list of one value: its rows, and the conditions besides that for the value. */
+  readonly list: PagePart & {
+    /** Builds the condition that the column has a value. */
+    readonly buildEqual: (value: Value) => string
+    /** Builds further conditions, which begin with AND. */
+    readonly buildConditions: () => string
+    readonly buildLimit: () => string
+  }
+  /** The rows of all lists, for databases that have to find them a second time. */
+  readonly found: PagePart
+}
+
+/** How a database reads pages for several values. The first column of the rows is the index of the value. */
+export interface PagesDialect {
+  /** How many values one statement can bind. */
+  readonly maxBound: number
+  /** Whether the conditions are bound for each value. */
+  readonly bindsEach: boolean
+  /** Reads the rows of the pages, those of each page in order. */
+  readonly buildPages: (statement: PagesStatement) => string
+  /** Counts the rows of each list. */
+  readonly buildCounts: (statement: Omit<PagesStatement, 'found'>) => string
+}
+
 /** A temporary failure, and what is wrong. */
 export type FailureKind =
   | 'unreachable'
@@ -168,6 +221,8 @@ export interface SqlDialect {
 
   /** Expressions that together test for equality: the first can use an index, and the last is exact. */
   readonly equatable: (column: string, kind: Kind, managed: boolean) => readonly [string, ...string[]]
+  /** Whether two columns have the same value. An index of the first is used. */
+  readonly isEqualKey: (found: KeyColumn, given: KeyColumn) => string
   /** The test of an expression after the first, for the rows that the first has found. The default is the test. */
   readonly recheck?: (test: string, first: string) => string
   /** An expression that orders text by code point, and other kinds by value. */
@@ -198,9 +253,12 @@ export interface SqlDialect {
 
   /** Follows a SELECT in a transaction whose rows must not change before its end; empty if they cannot. */
   readonly lockRows: string
+  /** The same for the rows of one of several tables, as far as the database can do that. */
+  readonly lockRowsOf: (alias: string) => string
   /** Whether a locking SELECT locks rows that it reads and that do not match. Then rows are locked by their ids. */
   readonly locksScanned: boolean
   readonly many: ManyDialect
+  readonly pages: PagesDialect
 
   readonly classifyError: (error: unknown) => ErrorKind
   /** Whether the error reports a value that its column, or its type, cannot store. */

@@ -1,7 +1,7 @@
 import type { Order, Position } from '../contract.ts'
 import type { SqlDialect, Value } from './dialect.ts'
-import type { Layout } from './layout.ts'
 import { getOperand, type Operand } from './operand.ts'
+import type { OrderJoins } from './order-joins.ts'
 import type { Parameters } from './parameters.ts'
 
 interface Key {
@@ -14,12 +14,21 @@ export class Keyset {
   readonly #dialect: SqlDialect
   readonly #keys: readonly Key[]
 
-  constructor (layout: Layout, order: readonly Order[], backward: boolean) {
-    this.#dialect = layout.dialect
-    this.#keys = order.map(({ property, descending }) => ({
-      by: getOperand(layout, property, undefined),
-      descending: descending !== backward
-    }))
+  constructor (joins: OrderJoins, order: readonly Order[], backward: boolean) {
+    this.#dialect = joins.layout.dialect
+    this.#keys = order.map((by) => {
+      const operand = getOperand(joins.getLayout(by), by.property, undefined)
+      return {
+        // Without a related row, the value is null.
+        by: by.related === undefined ? operand : { ...operand, nullable: true },
+        descending: by.descending !== backward
+      }
+    })
+  }
+
+  /** The properties of the order, for positions. */
+  get operands (): readonly Operand[] {
+    return this.#keys.map(({ by }) => by)
   }
 
   buildOrderBy (): string {

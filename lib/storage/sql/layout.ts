@@ -13,6 +13,8 @@ export interface Layout {
   readonly codecs: Readonly<Record<Kind, Codec>>
   /** The quoted name of the table. */
   readonly table: string
+  /** How a statement refers to the table, and its columns begin with; undefined if they are not qualified. */
+  readonly alias?: string
   /** The parts of the name, unquoted: a schema may come first. */
   readonly path: readonly string[]
   /** The last part of the name. */
@@ -38,7 +40,7 @@ export function createLayout (dialect: SqlDialect, shape: Shape, options: SqlOpt
   const codecs = managed
     ? defaultCodecs
     : { ...defaultCodecs, uuid: { ...defaultCodecs.uuid, write: defaultCodecs.text.write } }
-  const columns = createColumns(shape, options, { dialect, codecs, isDigest: version.compare === undefined })
+  const columns = createColumns(shape, options, { dialect, codecs, version })
   const byProperty = new Map(columns.map((column) => [column.property, column]))
   const id = getColumn({ byProperty, shape }, shape.id.property)
   const needsNulls = managed && columns.some(({ nullable, required }) => nullable && !required)
@@ -71,25 +73,36 @@ export function createLayout (dialect: SqlDialect, shape: Shape, options: SqlOpt
 interface ColumnOptions {
   readonly dialect: SqlDialect
   readonly codecs: Readonly<Record<Kind, Codec>>
-  /** Whether versions are digests of the row. */
-  readonly isDigest: boolean
+  readonly version: Versioning
 }
 
-function createColumns (shape: Shape, options: SqlOptions, { dialect, codecs, isDigest }: ColumnOptions): Column[] {
+/** Builds the expression that selects a column. */
+export function selectColumn (
+  dialect: SqlDialect,
+  { sql, kind, index }: Pick<Column, 'sql' | 'kind'> & { readonly index: number },
+  { compare }: Versioning
+): string {
+  // A digest of the row needs all columns as text.
+  const expression = (compare === undefined ? dialect.castToText : dialect.select[kind])?.(sql) ?? sql
+  return expression === sql ? sql : `${expression} AS ${dialect.quote(`text ${index}`)}`
+}
+
+function createColumns (shape: Shape, options: SqlOptions, { dialect, codecs, version }: ColumnOptions): Column[] {
   const { schema: { properties = {}, required = [] }, id } = shape
-  const { version } = options
-  const versionColumn = typeof version === 'object' && 'column' in version ? version.column : undefined
+  const versionOption = options.version
+  const versionColumn = typeof versionOption === 'object' && 'column' in versionOption
+    ? versionOption.column
+    : undefined
   return Object.entries(properties).map(([property, schema], index): Column => {
     const { kind, nullable } = getKind(schema)
     const name = getColumnName(property, options.columns)
     const sql = dialect.quote(name)
-    const expression = (isDigest ? dialect.castToText : dialect.select[kind])?.(sql) ?? sql
     return {
       property,
       schema,
       name,
       sql,
-      select: expression === sql ? sql : `${expression} AS ${dialect.quote(`text ${index}`)}`,
+      select: selectColumn(dialect, { sql, kind, index }, version),
       kind,
       codec: codecs[kind],
       nullable: nullable && property !== id.property,

@@ -21,6 +21,8 @@ export interface Operand {
   readonly text: string | undefined
   /** An expression that is NULL if the property is null or missing. */
   readonly presence: string
+  /** The expression in a SELECT, whose values the codec reads. */
+  readonly value: string
 }
 
 /** Returns the operand of a property. The value decides how a property with several types is read. */
@@ -49,7 +51,8 @@ function getColumnOperand (layout: Layout, column: Column): Operand {
     ordered,
     ...kind === 'text' && !isIndexed ? toSortable(dialect, ordered) : { sorted: ordered, sortLength: Infinity },
     text: isText ? dialect.text(sql, kind, managed) : undefined,
-    presence: sql
+    presence: sql,
+    value: dialect.select[kind]?.(sql) ?? sql
   }
 }
 
@@ -104,7 +107,8 @@ function getNestedOperand (layout: Layout, column: Column, { path, value }: Nest
     ordered: expression,
     ...type === 'string' ? toSortable(dialect, expression) : { sorted: expression, sortLength: Infinity },
     text: type === 'string' ? expression : undefined,
-    presence
+    presence,
+    value: expression
   }
 }
 

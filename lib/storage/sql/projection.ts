@@ -1,7 +1,8 @@
-import type { Entry, Id, Unreadable, Version } from '../contract.ts'
+import type { Entry, Id, Scalar, Unreadable, Version } from '../contract.ts'
 import type { Column } from './column.ts'
-import type { Row, Value } from './dialect.ts'
+import type { Row, SqlDialect, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
+import type { Operand } from './operand.ts'
 
 /**
  * Some columns of a table: the list of a SELECT, and how its rows are read. After the columns come the version, unless
@@ -59,6 +60,39 @@ export function createProjection<Item extends object> (layout: Layout, columns: 
         const isUnreadable = at < count && explainFailure(columns[at]!, value) !== undefined
         return isUnreadable ? other[at] : value
       })
+    }
+  }
+}
+
+/** Adds the position of each entry in an order to a projection. */
+export function withPositions<Item> (
+  projection: Projection<Item>,
+  { quote }: SqlDialect,
+  operands: readonly Operand[]
+): Projection<Item> {
+  const { width } = projection
+  const values = operands.map(({ value }, index) => `${value} AS ${quote(`position ${index}`)}`)
+  const readPosition = (row: Row) => operands.map(({ codec }, index) => {
+    const value = row[width + index]
+    // Lists are ordered by properties that can be compared.
+    return value === null ? null : codec.read(value) as Scalar
+  })
+  // A digest is that of the columns of the table.
+  const getRow = (row: Row) => row.slice(0, width)
+  return {
+    ...projection,
+    select: [projection.select, ...values].join(', '),
+    width: width + operands.length,
+    read: (row) => ({ ...projection.read(getRow(row)), position: readPosition(row) }),
+    readVersion: (row) => projection.readVersion(getRow(row)),
+    explain (row) {
+      const unreadable = projection.explain(getRow(row))
+      try {
+        projection.read(getRow(row))
+        return { ...unreadable, reason: 'a property of a related row, which the list is ordered by, cannot be read' }
+      } catch {
+        return unreadable
+      }
     }
   }
 }

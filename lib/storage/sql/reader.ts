@@ -2,19 +2,18 @@ import type { Context, Entry, Id, Incomparable, Page, Query, Unreadable, Version
 import { joinFilters } from '../filter.ts'
 import { createWordMatcher } from '../search-words.ts'
 import type { Column } from './column.ts'
-import { ConditionBuilder } from './condition-builder.ts'
+import { ConditionBuilder, isExactSearch } from './condition-builder.ts'
 import type { Row } from './dialect.ts'
-import { Keyset } from './keyset.ts'
+import { buildConditions, ListSource } from './list-source.ts'
 import type { Layout } from './layout.ts'
+import { readPage, readPastUnreadable, type ReadablePage } from './page-rows.ts'
+import { readPages } from './pages-reader.ts'
 import { buildEquality, Parameters } from './parameters.ts'
-import { createProjection, type Projection } from './projection.ts'
+import { createProjection, withPositions, type Projection } from './projection.ts'
 import { RecentRows } from './recent-rows.ts'
 import type { Session, Statement } from './session.ts'
 
 const maxProjections = 100
-
-/** How many unreadable rows a page skips. */
-export const maxUnreadable = 1000
 
 /** A single row that does not match the schema, and why: for the log. */
 class UnreadableRow extends Error {
@@ -120,28 +119,25 @@ export class Reader<Item extends object> {
   }
 
   async #readPage (session: Session, query: Query, context: Context): Promise<Page<Item>> {
-    const { dialect, table } = this.#layout
+    const { dialect } = this.#layout
     const parameters = new Parameters(dialect)
-    const conditions = this.#buildConditions(query, context, parameters)
+    const source = new ListSource(this.#layout, query)
+    const from = `${source.table}${source.buildJoins(parameters)}`
+    const conditions = source.buildConditions(query, context, parameters)
     try {
       const { search } = query
-      if (search !== undefined && !new ConditionBuilder(this.#layout, parameters).isExactSearch(search)) {
-        return await this.#listChecked(session, { query, search, context, conditions, parameters })
+      if (search !== undefined && !isExactSearch(dialect, search)) {
+        return await this.#listChecked(session, { query, search, context, source, from, conditions, parameters })
       }
       const counted = query.count
-        ? await session.rows({
-          text: `SELECT count(*) FROM ${table}${buildWhere(conditions)}`,
-          values: [...parameters.values],
-          context
-        })
+        ? await session.rows(this.#buildCount('count(*)', { query, context, source, conditions, parameters }))
         : undefined
-      const projection = this.#getProjection(query.properties)
-      const orderBy = this.#addSeek(query, conditions, parameters)
+      const projection = this.#getProjection(query.properties, source)
+      const orderBy = addSeek(query, source, { conditions, parameters })
       const { values } = parameters
       const limit = parameters.bind(dialect.limit(query.limit + 1))
-      const lock = query.lock === true ? dialect.lockRows : ''
-      const text = `SELECT ${projection.select} FROM ${table}${buildWhere(conditions)} ` +
-        `ORDER BY ${orderBy} LIMIT ${limit}${lock}`
+      const text = `SELECT ${projection.select} FROM ${from}${buildWhere(conditions)} ` +
+        `ORDER BY ${orderBy} LIMIT ${limit}${query.lock === true ? buildLock(source) : ''}`
       const rows = await session.rows({ text, values, context })
       const readUpTo = (count: number) => {
         return session.rows({ text, values: [...values.slice(0, -1), dialect.limit(count)], context })
@@ -157,10 +153,11 @@ export class Reader<Item extends object> {
   /** Lists rows of which the database can test only a part of the search. */
   async #listChecked (
     session: Session,
-    { query, search, context, conditions, parameters }: CheckedList
+    { query, search, context, source, from, conditions, parameters }: CheckedList
   ): Promise<Page<Item>> {
-    const { table } = this.#layout
-    const texts = new ConditionBuilder(this.#layout, parameters).getSearchTexts(search.properties).join(', ')
+    const getTexts = (layout: Layout) => {
+      return new ConditionBuilder(layout, parameters).getSearchTexts(search.properties).join(', ')
+    }
     const matches = createWordMatcher(search.words)
     let total = 0
     if (query.count) {
@@ -168,17 +165,14 @@ export class Reader<Item extends object> {
         if (matches(row)) total++
         return false
       }
-      await session.rows({
-        text: `SELECT ${texts} FROM ${table}${buildWhere(conditions)}`,
-        values: [...parameters.values],
-        context,
-        check: { passes, limit: 1 }
-      })
+      const counted = this.#buildCount(getTexts(this.#layout), { query, context, source, conditions, parameters })
+      await session.rows({ ...counted, check: { passes, limit: 1 } })
     }
-    const projection = this.#getProjection(query.properties)
+    const projection = this.#getProjection(query.properties, source)
     const { select, width } = projection
-    const orderBy = this.#addSeek(query, conditions, parameters)
-    const text = `SELECT ${select}, ${texts} FROM ${table}${buildWhere(conditions)} ORDER BY ${orderBy}`
+    const orderBy = addSeek(query, source, { conditions, parameters })
+    const texts = getTexts(source.layout)
+    const text = `SELECT ${select}, ${texts} FROM ${from}${buildWhere(conditions)} ORDER BY ${orderBy}`
     const { values } = parameters
     const passes = (row: Row) => matches(row.slice(width))
     const readUpTo = async (limit: number) => {
@@ -189,24 +183,61 @@ export class Reader<Item extends object> {
     return query.count ? { ...page, total } : page
   }
 
-  /** Adds the conditions for the position of the page, and returns the ORDER BY. */
-  #addSeek (query: Query, conditions: string[], parameters: Parameters): string {
-    const backward = query.before !== undefined
-    const keyset = new Keyset(this.#layout, query.order, backward)
-    if (query.after !== undefined) conditions.push(keyset.buildSeek(query.after, parameters, backward))
-    if (query.before !== undefined) conditions.push(keyset.buildSeek(query.before, parameters))
-    return keyset.buildOrderBy()
+  /** Builds the statement that counts the entries, whatever their order. */
+  #buildCount (select: string, { query, context, source, conditions, parameters }: CountedList): Statement {
+    const { dialect, table } = this.#layout
+    if (!source.isJoined) {
+      const text = `SELECT ${select} FROM ${table}${buildWhere(conditions)}`
+      return { text, values: [...parameters.values], context }
+    }
+    const own = new Parameters(dialect)
+    const where = buildWhere(buildConditions(this.#layout, { ...query, scope: context.scope }, own))
+    return { text: `SELECT ${select} FROM ${table}${where}`, values: own.values, context }
   }
 
-  #buildConditions ({ filter, search }: Query, { scope }: Context, parameters: Parameters): string[] {
-    const builder = new ConditionBuilder(this.#layout, parameters)
-    const conditions = [scope, filter]
-      .filter((part) => part !== undefined)
-      .map((part) => builder.buildFilter(part))
-    return search === undefined ? conditions : [...conditions, builder.buildSearch(search)]
+  async listBy (
+    session: Session,
+    by: { readonly property: string, readonly values: readonly Id[] },
+    query: Query,
+    context: Context
+  ): Promise<ReadonlyArray<Page<Item>>> {
+    const { dialect, name } = this.#layout
+    if (query.search !== undefined && !isExactSearch(dialect, query.search)) {
+      return await this.#listEach(session, by, query, context)
+    }
+    try {
+      const createProjection = (source: ListSource) => this.#getProjection(query.properties, source)
+      return await readPages(this.#layout, session, { by, query, context, createProjection })
+    } catch (error) {
+      throw dialect.isDataException(error) ? new IncomparableValue(name, error) : error
+    }
   }
 
-  #getProjection (properties: readonly string[] | undefined): Projection<Item> {
+  /** Reads the pages one by one, because their rows have to be checked here. */
+  async #listEach (
+    session: Session,
+    { property, values }: { readonly property: string, readonly values: readonly Id[] },
+    query: Query,
+    context: Context
+  ): Promise<Array<Page<Item>>> {
+    const pages: Array<Page<Item>> = []
+    for (const value of values) {
+      const filter = joinFilters(query.filter, { property, is: 'eq', value })
+      pages.push(await this.#readPage(session, { ...query, filter }, context))
+    }
+    return pages
+  }
+
+  /** A list that is joined with others has qualified columns, and its entries have positions. */
+  #getProjection (properties: readonly string[] | undefined, source: ListSource): Projection<Item> {
+    const { layout, isJoined, keyset } = source
+    if (layout === this.#layout) return this.#getOwnProjection(properties)
+    const isWhole = properties === undefined || this.#recent !== undefined
+    const projection = createProjection<Item>(layout, isWhole ? layout.columns : selectColumns(layout, properties))
+    return isJoined ? withPositions(projection, layout.dialect, keyset.operands) : projection
+  }
+
+  #getOwnProjection (properties: readonly string[] | undefined): Projection<Item> {
     // A digest needs the whole row.
     if (properties === undefined || this.#recent !== undefined) return this.projection
     const key = JSON.stringify(properties)
@@ -221,12 +252,33 @@ export class Reader<Item extends object> {
   }
 }
 
-interface CheckedList {
+interface CountedList {
   readonly query: Query
-  readonly search: NonNullable<Query['search']>
   readonly context: Context
+  readonly source: ListSource
   readonly conditions: string[]
   readonly parameters: Parameters
+}
+
+interface CheckedList extends CountedList {
+  readonly search: NonNullable<Query['search']>
+  /** The table, and what it is joined with. */
+  readonly from: string
+}
+
+/** Adds the conditions for the position of the page, and returns the ORDER BY. */
+function addSeek (
+  { after, before }: Query,
+  { keyset }: ListSource,
+  { conditions, parameters }: Pick<CountedList, 'conditions' | 'parameters'>
+): string {
+  if (after !== undefined) conditions.push(keyset.buildSeek(after, parameters, before !== undefined))
+  if (before !== undefined) conditions.push(keyset.buildSeek(before, parameters))
+  return keyset.buildOrderBy()
+}
+
+function buildLock ({ layout: { dialect, alias } }: ListSource): string {
+  return alias === undefined ? dialect.lockRows : dialect.lockRowsOf(alias)
 }
 
 interface PageSource<Item> {
@@ -235,55 +287,27 @@ interface PageSource<Item> {
   readonly projection: Projection<Item>
 }
 
-type ReadablePage<Item> = Pick<Page<Item>, 'more' | 'unreadable'> & { entries: Array<Entry<Item>> }
-
 async function toPage<Item> (
   query: Query,
   rows: readonly Row[],
   source: PageSource<Item>
 ): Promise<ReadablePage<Item>> {
   const page = readPage(rows, query.limit, source.projection) ??
-    await readPastUnreadable(rows, query.limit, source)
+    await skipUnreadable(rows, query.limit, source)
   if (query.before !== undefined) page.entries.reverse()
   return page
 }
 
-/** There is more if there is one row more than the limit. Undefined if a row cannot be read. */
-function readPage<Item> (
-  rows: readonly Row[],
-  limit: number,
-  { read }: Projection<Item>
-): ReadablePage<Item> | undefined {
-  try {
-    return { entries: rows.slice(0, limit).map(read), more: rows.length > limit }
-  } catch {
-    return undefined
-  }
-}
-
-/** Reads a page without the unreadable rows, and as many rows further on, so that paging does not end there. */
-async function readPastUnreadable<Item> (
+/** Reads a page without the unreadable rows, and as many rows further on. */
+async function skipUnreadable<Item> (
   first: readonly Row[],
   limit: number,
-  { readUpTo, projection: { read, explain } }: PageSource<Item>
+  { readUpTo, projection }: PageSource<Item>
 ): Promise<ReadablePage<Item>> {
   for (let rows = first, wanted = limit + 1; ;) {
-    const entries: Array<Entry<Item>> = []
-    const unreadable: Unreadable[] = []
-    let at = 0
-    for (; at < rows.length && entries.length < limit; at++) {
-      try {
-        entries.push(read(rows[at]!))
-      } catch {
-        unreadable.push(explain(rows[at]!))
-      }
-    }
-    const isFull = at < rows.length
-    const isEnd = rows.length < wanted
-    if (isFull || isEnd || unreadable.length > maxUnreadable) {
-      return { entries, more: !isEnd || isFull, unreadable }
-    }
-    wanted = limit + 1 + Math.min(unreadable.length * 2, maxUnreadable)
+    const page = readPastUnreadable(rows, { limit, wanted }, projection)
+    if (typeof page !== 'number') return page
+    wanted = page
     rows = await readUpTo(wanted)
   }
 }

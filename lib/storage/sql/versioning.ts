@@ -22,6 +22,8 @@ export interface Versioning {
    * column, or if `compare` is used.
    */
   readonly columnText: string | undefined
+  /** The same for a statement in which the table has an alias. */
+  readonly within: (alias: string) => Versioning
 }
 
 /** A new value to bind, or an expression. */
@@ -29,10 +31,15 @@ export type VersionAssignment =
   & { readonly column: string }
   & ({ readonly value: () => Value } | { readonly sql: string })
 
-export function createVersioning (dialect: SqlDialect, option: NonNullable<SqlOptions['version']>): Versioning {
+export function createVersioning (
+  dialect: SqlDialect,
+  option: NonNullable<SqlOptions['version']>,
+  alias?: string
+): Versioning {
   if (typeof option === 'object' && 'derived' in option) return digestVersioning
   const { column: name, as } = typeof option === 'string' ? { column: option, as: 'random' as const } : option
-  const column = dialect.quote(name)
+  const column = alias === undefined ? dialect.quote(name) : `${alias}.${dialect.quote(name)}`
+  const within = (other: string) => createVersioning(dialect, option, other)
   if (as === 'random') {
     return {
       name,
@@ -41,7 +48,8 @@ export function createVersioning (dialect: SqlDialect, option: NonNullable<SqlOp
       insert: { column, value: createVersion },
       update: { column, value: createVersion },
       compare: { sql: column, bind: String },
-      columnText: undefined
+      columnText: undefined,
+      within
     }
   }
   const columnText = dialect.castToText(column)
@@ -51,7 +59,8 @@ export function createVersioning (dialect: SqlDialect, option: NonNullable<SqlOp
     // The alias differs from the column, or ORDER BY would use the alias.
     select: `${columnText} AS ${dialect.quote('entity tag')}`,
     ...getAssignments(dialect, column, as),
-    columnText
+    columnText,
+    within
   }
 }
 
@@ -86,5 +95,6 @@ const digestVersioning: Versioning = {
   insert: undefined,
   update: undefined,
   compare: undefined,
-  columnText: undefined
+  columnText: undefined,
+  within: () => digestVersioning
 }

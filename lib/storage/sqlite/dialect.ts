@@ -1,5 +1,14 @@
 import type { TypeFamily } from '../sql/catalog.ts'
-import type { SqlDialect, ErrorKind, GivenRows, ManyStatement, Value, Violation } from '../sql/dialect.ts'
+import type {
+  Bind,
+  ErrorKind,
+  GivenRows,
+  KeyColumn,
+  ManyStatement,
+  SqlDialect,
+  Value,
+  Violation
+} from '../sql/dialect.ts'
 import { readErrorNumber, readErrorText } from '../sql/driver-error.ts'
 
 function buildPath (names: readonly string[]): string {
@@ -62,6 +71,11 @@ export const dialect: SqlDialect = {
 
   // Explicit in every table, because the catalog does not have the collation of a column.
   equatable: (column, kind, managed) => [kind === 'text' ? toBinary(column) : dialect.ordered(column, kind, managed)],
+  // The collation of the left column is used. An explicit one takes precedence.
+  isEqualKey (found, given) {
+    const [left] = dialect.equatable(found.sql, found.kind, found.managed)
+    return `${left} = ${dialect.ordered(given.sql, given.kind, given.managed)}`
+  },
   ordered (column, kind, managed) {
     if (managed) return column
     // Existing tables have times in any form of SQLite, and text in any collation.
@@ -105,6 +119,7 @@ export const dialect: SqlDialect = {
   },
 
   lockRows: '',
+  lockRowsOf: () => '',
   locksScanned: false,
   many: {
     // https://sqlite.org/limits.html#max_variable_number
@@ -128,6 +143,26 @@ export const dialect: SqlDialect = {
     }
   },
 
+  pages: {
+    maxBound: 32_766,
+    bindsEach: false,
+    // Without LATERAL, the rows of each list are found by their ids. CROSS JOIN reads the values first.
+    buildPages ({ values, bind, column, list, found }) {
+      const given = buildGivenValues(values, bind)
+      return `${given} SELECT given.number, ${found.select} ` +
+        `FROM given CROSS JOIN ${found.table}${found.buildJoins()} ` +
+        `WHERE ${found.id.sql} IN (SELECT ${list.id.sql} FROM ${list.table}${list.buildJoins()} ` +
+        `WHERE ${buildGivenEqual(column)}${list.buildConditions()} ` +
+        `ORDER BY ${list.orderBy} LIMIT ${list.buildLimit()}) ` +
+        `ORDER BY given.number, ${found.orderBy}`
+    },
+    buildCounts ({ values, bind, column, list }) {
+      const given = buildGivenValues(values, bind)
+      return `${given} SELECT number, (SELECT count(*) FROM ${list.table}${list.buildJoins()} ` +
+        `WHERE ${buildGivenEqual(column)}${list.buildConditions()}) FROM given`
+    }
+  },
+
   classifyError (error) {
     const code = getPrimaryCode(error)
     const message = code === 1 ? readErrorText(error, 'message') : ''
@@ -144,6 +179,15 @@ function buildGivenRows ({ name, columns, rows, bind }: GivenRows): string {
   const values = rows.map((row) => `(${row.map(bind).join(', ')})`).join(', ')
   const names = columns.map((column) => column.name).join(', ')
   return `(WITH ${name}(${names}) AS (VALUES ${values}) SELECT * FROM ${name}) AS ${name}`
+}
+
+function buildGivenValues (values: readonly Value[], bind: Bind): string {
+  const rows = values.map((value, index) => `(${index}, ${bind(value)})`).join(', ')
+  return `WITH given(number, value) AS (VALUES ${rows})`
+}
+
+function buildGivenEqual ({ sql, kind, managed }: KeyColumn): string {
+  return `${dialect.equatable(sql, kind, managed)[0]} = given.value`
 }
 
 function buildManyCondition ({ given, id, version }: ManyStatement): string {
