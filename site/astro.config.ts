@@ -22,7 +22,10 @@ export default defineConfig({
       // Its markup of code is invalid HTML.
       expressiveCode: false,
       markdown: { processedDirs: ['../docs', '../examples', '..'] },
-      sidebar: groups.map(({ label, pages }) => ({ label, items: pages.map(({ slug }) => ({ slug })) })),
+      sidebar: groups.map(({ label, pages }) => ({
+        label,
+        items: [...pages.map(({ slug }) => ({ slug })), ...(label === 'Reference' ? [{ slug: 'types' }] : [])]
+      })),
       components: { Footer: './src/components/Footer.astro', PageTitle: './src/components/PageTitle.astro' },
       customCss: ['./src/style.css'],
       ...(repository !== undefined && {

@@ -14,7 +14,9 @@ const loader: Loader = {
       const { slug: id, title, description } = page
       const body = resolveLinks(page, toPath)
       const filePath = `../${file}`
-      const data = await parseData({ id, data: { title, description }, filePath })
+      // Generated pages are not in the repository.
+      const editUrl = id.startsWith('types') ? false : undefined
+      const data = await parseData({ id, data: { title, description, editUrl }, filePath })
       const rendered = await renderMarkdown(body, { fileURL: pathToFileURL(join(process.cwd(), filePath)) })
       store.set({ id, data, body, filePath, digest: generateDigest({ title, body }), rendered })
     }

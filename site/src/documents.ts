@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, normalize } from 'node:path'
 import { base, repository } from './address.ts'
 
-// The pages of the site are Markdown files of the repository: README.md, docs/*.md, and the README.md of each starter.
+// The pages of the site are Markdown files of the repository: README.md, docs/*.md, and the README.md of each starter;
+// and those of the types, which `generate-types.ts` writes.
 
 /** The site is built in its own folder, and the files are in the one above. */
 const root = join(process.cwd(), '..')
@@ -27,7 +28,8 @@ export interface Group {
 export const pageFiles: readonly string[] = [
   'README.md',
   ...list('docs').filter((file) => file.endsWith('.md')),
-  ...list('examples').map((folder) => `${folder}/README.md`).filter((file) => existsSync(join(root, file)))
+  ...list('examples').map((folder) => `${folder}/README.md`).filter((file) => existsSync(join(root, file))),
+  ...list('site/.types')
 ]
 
 /** Pictures, by their name. */
@@ -49,7 +51,7 @@ export function readPage (file: string): Document {
 
 function toSlug (file: string): string {
   if (file === 'README.md') return 'index'
-  return file.replace(/^docs\//, '').replace(/(\/README)?\.md$/, '')
+  return file.replace(/^docs\//, '').replace('site/.types', 'types').replace(/(\/README)?\.md$/, '')
 }
 
 function toPlainText (markdown: string): string {

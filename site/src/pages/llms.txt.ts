@@ -13,6 +13,6 @@ export const GET: APIRoute = ({ site }) => {
     '',
     ...pages.map(({ slug, purpose }) => `- [${readPage(`docs/${slug}.md`).title}](${toAddress(slug)}): ${purpose}`)
   ].join('\n'))
-  const overview = `Version ${version}. [README](${toAddress('index')}) has an overview with an example.`
+  const overview = `Version ${version}. [README](${toAddress('index')}) has an overview with an example, [types](${toAddress('types')}) the types of each path of the package.`
   return new Response([`# ${title}`, `> ${description}`, overview, ...sections].join('\n\n') + '\n')
 }
