@@ -33,21 +33,31 @@ export function checkListing (
   known: ReadonlyMap<string, QueryableProperty>,
   { filter, sort, search }: Pick<ListSettings, 'filter' | 'sort' | 'search'>
 ): void {
-  const scalars = [...known.keys()]
-  const strings = [...known.values()].filter(({ type }) => type === 'string').map(({ property }) => property)
-  checkChoice('filter', filter, scalars)
+  const scalars = [...known.values()].filter(({ isArray }) => !isArray)
+  const strings = scalars.filter(({ type }) => type === 'string')
+  checkChoice('filter', filter, [...known.values()])
   checkChoice('sort', sort, scalars)
   checkChoice('search', search, strings)
   const numeral = sort?.find((property) => known.get(property)?.ordered === false)
   if (numeral !== undefined) throw new BadOption(name, describeUnorderedNumeral('list.sort', numeral))
 
-  function checkChoice (option: string, properties: readonly string[] = [], choice: readonly string[]): void {
-    const unknown = properties.find((property) => !choice.includes(property))
+  function checkChoice (
+    option: keyof typeof choiceKinds,
+    properties: readonly string[] = [],
+    choice: readonly QueryableProperty[]
+  ): void {
+    const available = choice.map(({ property }) => property)
+    const unknown = properties.find((property) => !available.includes(property))
     if (unknown === undefined) return
-    const kind = option === 'search' ? 'a string' : 'a string, number or boolean'
-    throw new BadOption(name, `list.${option} contains "${unknown}", which is not ${kind} that clients can read. ` +
-      `Available properties: ${choice.join(', ')}.`)
+    throw new BadOption(name, `list.${option} contains "${unknown}", ` +
+      `which is not ${choiceKinds[option]} that clients can read. Available properties: ${available.join(', ')}.`)
   }
+}
+
+const choiceKinds = {
+  filter: 'a string, number or boolean, or an array of these,',
+  sort: 'a string, number or boolean',
+  search: 'a string'
 }
 
 const storageMethods = ['list', 'find', 'insert', 'replace', 'remove'] as const
@@ -91,6 +101,7 @@ const needs = {
   generatedIds: 'id.generate: "storage" needs ids from the storage',
   order: 'list.order and list.sort need an order by other properties than the id',
   filter: 'list.filter and access.scope need filters',
+  arrays: 'list.filter contains an array, which needs the conditions contains and overlaps',
   search: 'list.search needs a search',
   transactions: 'hooks.beforeWrite and hooks.afterWrite run inside a transaction'
 } as const
@@ -98,10 +109,10 @@ const needs = {
 /** Refuses options that the storage cannot provide. */
 export function checkSupport (
   name: string,
-  storage: Storage<object>,
-  needed: Readonly<Record<keyof typeof needs, boolean>>
+  storage: Pick<Storage<object>, 'name' | 'supports'>,
+  needed: Partial<Readonly<Record<keyof typeof needs, boolean>>>
 ): void {
   for (const need of Object.keys(needs) as Array<keyof typeof needs>) {
-    if (needed[need] && !storage.supports[need]) throw new Unsupported(name, needs[need], storage.name)
+    if (needed[need] === true && storage.supports[need] !== true) throw new Unsupported(name, needs[need], storage.name)
   }
 }

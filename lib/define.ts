@@ -155,6 +155,8 @@ function createComposer<Schema extends ObjectSchema> (
       supports: storage.supports
     })
     checkListing(name, lists.known, list)
+    const arrays = list.filter?.some((property) => lists.known.get(property)?.isArray)
+    checkSupport(name, storage, { arrays: arrays === true })
     return Object.freeze({
       ...collectionParts,
       schema: type.schema,

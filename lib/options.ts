@@ -205,7 +205,7 @@ export interface ListOptions<Item> {
   /**
    * The properties that clients can filter by.
    *
-   * @default every string, number and boolean that clients can read
+   * @default every string, number and boolean, and every array of these, that clients can read
    * @example
    * filter: ['email', 'address.city']
    */

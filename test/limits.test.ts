@@ -276,7 +276,7 @@ const lines: Readonly<Record<string, Line>> = {
     request: (app, count) => query(app, { any: Array.from({ length: count }, () => ({ 'name.like': 'x*' })) }),
     within: 200
   },
-  'values in all lists of a filter: in and nin': {
+  'values in all lists of a filter: in, nin and overlaps': {
     app: (t) => build(t, users()),
     request: (app, count) => request(app, `GET /users?name.nin=a,b&role.in=${names(count - 2).join()}`),
     within: 200

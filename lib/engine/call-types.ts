@@ -63,7 +63,10 @@ export interface StoredItem<Item> {
   readonly tag: string
 }
 
-type Operator = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'nin' | 'like' | 'null'
+type Operator =
+  | 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'nin' | 'like' | 'null'
+  /** Of arrays. */
+  | 'contains' | 'overlaps'
 
 /** Conditions that must all be met, as in the content of QUERY. Dates are compared as date-times. */
 export type CallFilter<Item> = {

@@ -146,7 +146,7 @@ export interface Capabilities {
   /** Whether requests can have JSON content. */
   readonly takesJson: boolean
   /** The properties that clients can filter by. */
-  readonly filters: ReadonlyArray<{ readonly property: string, readonly schema: JsonSchema }>
+  readonly filters: ReadonlyArray<{ readonly property: string, readonly isArray: boolean, readonly schema: JsonSchema }>
   /** The properties that clients can sort by. */
   readonly sorts: readonly string[]
   /** Whether there is `?q=`. */

@@ -16,19 +16,23 @@ const stringType: ReadonlySet<Type> = new Set(['string'])
 interface OperatorInfo {
   readonly types: ReadonlySet<Type>
   readonly takes: OperandKind
+  /** Whether it compares scalars, arrays or both. */
+  readonly of: 'scalar' | 'array' | 'both'
 }
 
 const operators: Readonly<Record<Operator, OperatorInfo>> = {
-  eq: { types: anyType, takes: 'value' },
-  ne: { types: anyType, takes: 'value' },
-  lt: { types: orderedTypes, takes: 'value' },
-  lte: { types: orderedTypes, takes: 'value' },
-  gt: { types: orderedTypes, takes: 'value' },
-  gte: { types: orderedTypes, takes: 'value' },
-  in: { types: anyType, takes: 'values' },
-  nin: { types: anyType, takes: 'values' },
-  like: { types: stringType, takes: 'pattern' },
-  null: { types: anyType, takes: 'boolean' }
+  eq: { types: anyType, takes: 'value', of: 'scalar' },
+  ne: { types: anyType, takes: 'value', of: 'scalar' },
+  lt: { types: orderedTypes, takes: 'value', of: 'scalar' },
+  lte: { types: orderedTypes, takes: 'value', of: 'scalar' },
+  gt: { types: orderedTypes, takes: 'value', of: 'scalar' },
+  gte: { types: orderedTypes, takes: 'value', of: 'scalar' },
+  in: { types: anyType, takes: 'values', of: 'scalar' },
+  nin: { types: anyType, takes: 'values', of: 'scalar' },
+  like: { types: stringType, takes: 'pattern', of: 'scalar' },
+  null: { types: anyType, takes: 'boolean', of: 'both' },
+  contains: { types: anyType, takes: 'value', of: 'array' },
+  overlaps: { types: anyType, takes: 'values', of: 'array' }
 }
 
 /** Databases limit the number of values in a statement. */
@@ -53,7 +57,7 @@ type QueryableProperties = ReadonlyMap<string, QueryableProperty>
 /** Parses the name of a condition; undefined if the property or the operator is unknown. */
 export function parseFilterKey (name: string, properties: QueryableProperties): FilterKey | undefined {
   const property = properties.get(name)
-  if (property !== undefined) return createKey(property, 'eq')
+  if (property?.isArray === false) return createKey(property, 'eq')
   const { queryable, is } = splitKey(name, properties)
   return queryable !== undefined && isOperator(is) && canUse(queryable, is) ? createKey(queryable, is) : undefined
 }
@@ -74,7 +78,7 @@ function isOperator (name: string): name is Operator {
 
 /** Returns a sentence that lists the keys a client could have meant. */
 export function suggestKeys (name: string, properties: QueryableProperties): string {
-  const { queryable } = splitKey(name, properties)
+  const queryable = properties.get(name) ?? splitKey(name, properties).queryable
   if (queryable === undefined) return `A list can be filtered by: ${[...properties.keys()].join(', ') || 'nothing'}.`
   return `${queryable.property} can be followed by: ${getOperators(queryable).map((is) => `.${is}`).join(', ')}.`
 }
@@ -85,8 +89,9 @@ function getOperators (queryable: QueryableProperty): Operator[] {
 
 const orderOperators: ReadonlySet<Operator> = new Set<Operator>(['lt', 'lte', 'gt', 'gte'])
 
-function canUse ({ type, ordered }: QueryableProperty, is: Operator): boolean {
-  return operators[is].types.has(type) && (ordered || !orderOperators.has(is))
+function canUse ({ type, isArray, ordered }: QueryableProperty, is: Operator): boolean {
+  const { types, of } = operators[is]
+  return types.has(type) && of !== (isArray ? 'scalar' : 'array') && (ordered || !orderOperators.has(is))
 }
 
 function createKey ({ property, type, schema }: QueryableProperty, is: Operator): FilterKey {

@@ -65,6 +65,7 @@ export function deriveLists (type: ItemType, settings: ListSettings): Lists {
   const { featureParameters, querySyntaxes, needsWholeItems } = settings
   const known = findQueryable(type)
   const ordered = new Map([...known].filter(([, property]) => property.ordered))
+  const comparable = supports.arrays === true ? known : new Map([...known].filter(([, { isArray }]) => !isArray))
   const sortable = supports.order ? selectProperties(ordered, sort) : noProperties
   const visible = [...type.properties.named].filter(([, { writeOnly }]) => !writeOnly).map(([name]) => name)
   return {
@@ -73,7 +74,7 @@ export function deriveLists (type: ItemType, settings: ListSettings): Lists {
     order,
     limit,
     known,
-    filterable: supports.filter ? selectProperties(known, filter) : noProperties,
+    filterable: supports.filter ? selectProperties(comparable, filter) : noProperties,
     sortable,
     search,
     visible: new Set(visible),

@@ -1,12 +1,16 @@
+import { isObject } from '../http/json-value.ts'
 import type { Properties } from '../schema/properties.ts'
 import { isUnorderedNumeral } from '../schema/numerals.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
-/** A property that lists can be filtered or sorted by: a scalar that clients can see. */
+/** A property that lists can be filtered or sorted by: a scalar, or an array of scalars, that clients can see. */
 export interface QueryableProperty {
   /** The path of the property, with dots. */
   readonly property: string
+  /** Of an array, the type of its items. */
   readonly type: 'string' | 'number' | 'integer' | 'boolean'
+  /** Whether it is an array, which can only be filtered. */
+  readonly isArray: boolean
   /** The schema of an operand: its type and format, without the length and range that items must have. */
   readonly schema: JsonSchema
   /** Whether it can be sorted by, and compared with less and greater. False for decimals written as text. */
@@ -36,13 +40,16 @@ function * visitProperties ({ schema, properties }: DescribedSchema, path: strin
     const [variant, ...others] = getVariants(propertySchema)
     if (variant === undefined || others.length > 0) continue
     yield * visitProperties({ schema: variant, properties: info }, `${property}.`)
-    const type = getScalarType(variant)
+    const compared = getItemVariant(variant) ?? variant
+    const isArray = compared !== variant
+    const type = getScalarType(compared)
     if (type === undefined) continue
     yield {
       property,
       type,
-      schema: { type, ...getOperandKeywords(propertySchema, variant) },
-      ordered: !isUnorderedNumeral({ ...variant, type })
+      isArray,
+      schema: { type, ...getOperandKeywords(propertySchema, compared) },
+      ordered: !isArray && !isUnorderedNumeral({ ...compared, type })
     }
   }
 }
@@ -57,6 +64,14 @@ function getVariants (schema: JsonSchema): JsonSchema[] {
   const type = getScalarType(first)
   const areConstants = variants.every((variant) => variant.const !== undefined && getScalarType(variant) === type)
   return areConstants ? [{ type: type!, enum: variants.map((variant) => variant.const) }] : variants
+}
+
+/** Returns the schema that all items of an array have; undefined if it is no array, or they have several. */
+function getItemVariant ({ type, items }: JsonSchema): JsonSchema | undefined {
+  const isArray = [type].flat().filter((name) => name !== 'null').join() === 'array'
+  if (!isArray || !isObject(items)) return undefined
+  const [variant, ...others] = getVariants(items)
+  return others.length === 0 ? variant : undefined
 }
 
 function getScalarType ({ type, const: constant }: JsonSchema): QueryableProperty['type'] | undefined {

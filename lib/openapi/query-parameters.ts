@@ -83,7 +83,9 @@ const conditions: Readonly<Record<FilterKey['is'], string>> = {
   in: 'is one of these values',
   nin: 'is none of these values or is null',
   like: 'matches this pattern: * matches any characters, \\ escapes the next one',
-  null: 'is null or missing (true), or is neither (false)'
+  null: 'is null or missing (true), or is neither (false)',
+  contains: 'contains this value',
+  overlaps: 'contains one of these values'
 }
 
 export function describeFilter ({ property, is, schema: { description, ...schema } }: FilterKey): JsonSchema {

@@ -56,6 +56,7 @@ function toCount (name: string): QueryableProperty {
     property: `${name}.count`,
     type: 'integer',
     schema: { type: 'integer', minimum: 0, description: `How many ${name} there are` },
+    isArray: false,
     ordered: true
   }
 }

@@ -193,6 +193,7 @@ function normalizeCondition (condition: Condition, dates: DateTimes): Condition 
   if (condition.is === 'like' || condition.is === 'null') return condition
   let place: DateTimes | undefined = dates
   for (const name of condition.property.split('.')) place = place?.named.get(name) ?? place?.others
+  if (condition.is === 'contains' || condition.is === 'overlaps') place = place?.items
   return place?.isDateTime === true ? normalizeOperand(condition) : condition
 }
 

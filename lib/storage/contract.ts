@@ -49,6 +49,9 @@ export type Condition<Property extends string = string> =
   /** `*` matches any run of characters, `\` escapes the next character; the comparison is case-sensitive. */
   | { readonly property: Property, readonly is: 'like', readonly value: string }
   | { readonly property: Property, readonly is: 'null', readonly value: boolean }
+  /** The property is an array that has this value, or one of these, as an item. Only with `supports.arrays`. */
+  | { readonly property: Property, readonly is: 'contains', readonly value: Scalar }
+  | { readonly property: Property, readonly is: 'overlaps', readonly value: readonly Scalar[] }
 
 /** A filter that can be applied to an item alone. A property is a path: `price`, or `address.city` for a nested one. */
 export type ItemFilter<Property extends string = string> =
@@ -211,6 +214,8 @@ export interface Supports {
   readonly unique: boolean
   /** The storage applies `filter` and the scope of the caller. */
   readonly filter: boolean
+  /** The storage applies the conditions `contains` and `overlaps` to arrays. False by default. */
+  readonly arrays?: boolean
   /** Lists can be ordered by any property; without it, only by the id. */
   readonly order: boolean
   /** The storage applies `search`. */

@@ -29,6 +29,7 @@ const supports: Supports = Object.freeze({
   generatedIds: true,
   unique: true,
   filter: true,
+  arrays: true,
   order: true,
   search: true,
   count: true,

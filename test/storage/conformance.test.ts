@@ -492,7 +492,9 @@ test('a storage that states nothing about relations passes', async (t) => {
 })
 
 test('a storage that supports little passes, and skipped tests state the reason', async (t) => {
-  const all = ['generatedIds', 'unique', 'filter', 'order', 'search', 'count', 'transactions', 'receipts'] as const
+  const all = [
+    'generatedIds', 'unique', 'filter', 'arrays', 'order', 'search', 'count', 'transactions', 'receipts'
+  ] as const
   const { passed, failed, skipped } = await run((shape) => {
     const { transaction, receipts, ...sound } = memory()<Thing>({ ...shape, unique: [] })
     const supports = {

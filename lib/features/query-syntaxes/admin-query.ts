@@ -33,7 +33,9 @@ const operators: Readonly<Record<string, Operator>> = {
   gte: { is: 'gte', toOperand: keepValue },
   lt: { is: 'lt', toOperand: keepValue },
   lte: { is: 'lte', toOperand: keepValue },
-  like: { is: 'like', toOperand: toContainsPattern }
+  like: { is: 'like', toOperand: toContainsPattern },
+  inc: { is: 'contains', toOperand: keepValue },
+  inc_any: { is: 'overlaps', toOperand: keepValue }
 }
 
 interface Comparison {
@@ -43,13 +45,14 @@ interface Comparison {
 
 /** Translates a comparison into our own syntax, which takes precedence; undefined if the name is unknown. */
 function translate ({ filterable }: Lists, { name, value }: Comparison): Comparison | undefined {
-  if (parseFilterKey(name, filterable) !== undefined) {
-    const isProperty = filterable.has(name)
-    if (isProperty && Array.isArray(value)) return { name: `${name}.in`, value }
-    if (isProperty && value === null) return { name: `${name}.null`, value: true }
-    return { name, value }
+  const queryable = filterable.get(name)
+  if (queryable !== undefined) {
+    if (value === null) return { name: `${name}.null`, value: true }
+    const [single, several] = queryable.isArray ? ['.contains', '.overlaps'] : ['', '.in']
+    return { name: `${name}${Array.isArray(value) ? several : single}`, value }
   }
-  const [, property = '', suffix = ''] = /^(.+)_([a-z]+)$/.exec(name) ?? []
+  if (parseFilterKey(name, filterable) !== undefined) return { name, value }
+  const [, property = '', suffix = ''] = /^(.+?)_(inc_any|[a-z]+)$/.exec(name) ?? []
   if (!Object.hasOwn(operators, suffix)) return undefined
   const { is, toOperand } = operators[suffix]!
   if (parseFilterKey(`${property}.${is}`, filterable) === undefined) return undefined
@@ -72,7 +75,7 @@ export function readComparison (
   const { filterable } = lists
   const key = parseFilterKey(name, filterable)!
   // Each text of an array is read like a single one.
-  const elementKey = parseFilterKey(key.property, filterable)!
+  const elementKey = parseFilterKey(key.property, filterable) ?? parseFilterKey(`${key.property}.contains`, filterable)!
   const readElement = (element: unknown): unknown => (
     typeof element === 'string' ? parseOperand(elementKey, element) : element
   )

@@ -54,7 +54,8 @@ function readRange (lists: Lists, given: { start: unknown, end: unknown }): List
 
 /** Our own parameters take precedence if they occur once. */
 function isInSyntax (lists: Lists, name: string, value: unknown): boolean {
-  return getParameter(lists, name) === undefined && (Array.isArray(value) || name.includes('_'))
+  if (getParameter(lists, name) !== undefined) return false
+  return Array.isArray(value) || name.includes('_') || lists.filterable.get(name)?.isArray === true
 }
 
 function readNumber (name: string, text: unknown): number | Problem | undefined {

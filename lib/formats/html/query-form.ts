@@ -123,7 +123,7 @@ const exactFormats = new Set(['uuid'])
 
 type Filter = PageContext['capabilities']['filters'][number]
 
-function renderFilter ({ property, schema }: Filter, query: URLSearchParams): NamedControl[] {
+function renderFilter ({ property, isArray, schema }: Filter, query: URLSearchParams): NamedControl[] {
   const { type, choices, schema: { format = '' } } = getKind(schema)
   const createControl = (
     name: string,
@@ -132,25 +132,33 @@ function renderFilter ({ property, schema }: Filter, query: URLSearchParams): Na
   ): NamedControl => {
     return { name, control: renderField({ name, label, value: query.get(name), ...input }) }
   }
+  const exact = isArray ? `${property}.contains` : property
   if (type === 'choice') {
     const options = choices.map((choice) => ({ value: String(choice), text: String(choice) }))
     const select = {
-      name: property,
+      name: exact,
       label: property,
-      value: query.get(property),
+      value: query.get(exact),
       options: [{ value: '', text: 'any' }, ...options]
     }
-    return [{ name: property, control: renderSelect(select) }]
+    return [{ name: exact, control: renderSelect(select) }]
   }
+  if (isArray) return [createControl(exact, property, getInput(type, format))]
   if (type === 'string' && exactFormats.has(format)) return [createControl(property, property, { type: 'text' })]
   if (type === 'string' && !rangeFormats.has(format)) {
     return [createControl(`${property}.like`, property, { type: 'text', placeholder: 'text, * for any' })]
   }
-  const input = type === 'string' ? { type: 'text', placeholder: examples[format]! } : { type: 'number', step: 'any' }
+  const input = getInput(type, format)
   return [
     createControl(`${property}.gte`, `${property}, from`, input),
     createControl(`${property}.lte`, `${property}, to`, input)
   ]
+}
+
+function getInput (type: string, format: string): Pick<Field, 'type' | 'placeholder' | 'step'> {
+  if (type !== 'string') return { type: 'number', step: 'any' }
+  const example = examples[format]
+  return { type: 'text', ...example !== undefined && { placeholder: example } }
 }
 
 /** Example values, by format. */

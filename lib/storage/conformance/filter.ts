@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import type { Filter, Storage } from '../contract.ts'
 import { insertThings, listIds, listThings, orderBy, type Case } from './case.ts'
-import type { Thing } from './thing.ts'
+import { arrayThings, type Thing } from './thing.ts'
 
 /** A filter, and the ids that it matches, as one text. */
 type Expectation = readonly [filter: Filter, expected: string]
 
 const all: readonly Thing[] = [
-  { id: 'a', name: 'apple', rank: 2, price: 0.5, done: true, note: '' },
-  { id: 'b', name: 'Apple', rank: 10, price: -1.25, done: false, note: null },
-  { id: 'c', name: 'äpple', rank: 9, price: 100, note: 'x' },
+  { id: 'a', name: 'apple', rank: 2, price: 0.5, done: true, note: '', tags: ['x', 'X '] },
+  { id: 'b', name: 'Apple', rank: 10, price: -1.25, done: false, note: null, tags: [] },
+  { id: 'c', name: 'äpple', rank: 9, price: 100, note: 'x', tags: ['y', 'é', "it's \"\\/"] },
   { id: 'd', name: 'apple ', rank: null, done: true, at: '2024-02-29T12:00:00.000Z' },
   {
     id: 'e',
@@ -18,7 +18,7 @@ const all: readonly Thing[] = [
     place: { city: 'Rome', floor: 2, open: true, position: { latitude: 41.9 } }
   },
   { id: 'f', name: '', rank: -3, place: { city: 'rome', floor: null, open: false } },
-  { id: 'g', name: "' OR 1=1 --", rank: 0, place: {} }
+  { id: 'g', name: "' OR 1=1 --", rank: 0, place: {}, tags: ['😀', '1', 'x', 'x'] }
 ]
 
 async function assertMatches (storage: Storage<Thing>, expectations: readonly Expectation[]): Promise<void> {
@@ -36,6 +36,12 @@ const filterCase = (title: string, expectations: readonly Expectation[]): Case =
     await assertMatches(storage, expectations)
     await assertMatches(storage, expectations.map(([filter, expected]) => [{ not: filter }, getRest(expected)]))
   }
+})
+
+/** The same, for what only some storages support. */
+const arrayCase = (title: string, expectations: readonly Expectation[]): Case => ({
+  ...filterCase(title, expectations),
+  requires: ['filter', 'arrays']
 })
 
 function getRest (expected: string): string {
@@ -131,6 +137,58 @@ export const filterCases: readonly Case[] = [
     [{ all: [] }, 'abcdefg'],
     [{ any: [] }, '']
   ]),
+  arrayCase('contains matches arrays that have the value as an item: letter case, accents and spaces matter', [
+    [{ property: 'tags', is: 'contains', value: 'x' }, 'ag'],
+    [{ property: 'tags', is: 'contains', value: 'X' }, ''],
+    [{ property: 'tags', is: 'contains', value: 'X ' }, 'a'],
+    [{ property: 'tags', is: 'contains', value: 'é' }, 'c'],
+    [{ property: 'tags', is: 'contains', value: 'e' }, ''],
+    [{ property: 'tags', is: 'contains', value: 'it\'s "\\/' }, 'c'],
+    [{ property: 'tags', is: 'contains', value: '😀' }, 'g'],
+    [{ property: 'tags', is: 'contains', value: '' }, ''],
+    [{ property: 'tags', is: 'contains', value: '1' }, 'g'],
+    [{ property: 'tags', is: 'contains', value: 1 }, ''],
+    [{ property: 'tags', is: 'contains', value: true }, '']
+  ]),
+  arrayCase('overlaps matches arrays that have one of the values, and an empty list matches nothing', [
+    [{ property: 'tags', is: 'overlaps', value: ['x', 'y', 'nothing'] }, 'acg'],
+    [{ property: 'tags', is: 'overlaps', value: ['y'] }, 'c'],
+    [{ property: 'tags', is: 'overlaps', value: ['y', 1, false] }, 'c'],
+    [{ property: 'tags', is: 'overlaps', value: [] }, '']
+  ]),
+  {
+    title: 'contains and overlaps match numbers by value, booleans, and arrays in objects; not what is no array',
+    requires: ['filter', 'arrays'],
+    shape: arrayThings,
+    async run (storage) {
+      await insertThings(
+        storage,
+        { id: 'a', name: '', numbers: [1, 2.5, -3], flags: [true], place: { codes: ['p'] }, type: ['t'], value: ['v'] },
+        { id: 'b', name: '', numbers: [0.1, 9007199254740991], flags: [false, null], place: { codes: [] } },
+        { id: 'c', name: '', numbers: [], flags: null, place: {} },
+        { id: 'd', name: '' }
+      )
+      await assertMatches(storage, [
+        [{ property: 'numbers', is: 'contains', value: 1 }, 'a'],
+        [{ property: 'numbers', is: 'contains', value: 2.5 }, 'a'],
+        [{ property: 'numbers', is: 'contains', value: 0.1 }, 'b'],
+        [{ property: 'numbers', is: 'contains', value: 9007199254740991 }, 'b'],
+        [{ property: 'numbers', is: 'contains', value: '1' }, ''],
+        [{ property: 'numbers', is: 'overlaps', value: [-3, 0.1] }, 'ab'],
+        [{ property: 'flags', is: 'contains', value: true }, 'a'],
+        [{ property: 'flags', is: 'contains', value: false }, 'b'],
+        [{ property: 'flags', is: 'overlaps', value: [true, false] }, 'ab'],
+        [{ not: { property: 'flags', is: 'contains', value: false } }, 'acd'],
+        [{ property: 'flags', is: 'null', value: true }, 'cd'],
+        [{ property: 'place.codes', is: 'contains', value: 'p' }, 'a'],
+        [{ not: { property: 'place.codes', is: 'contains', value: 'p' } }, 'bcd'],
+        [{ property: 'name', is: 'contains', value: '' }, ''],
+        // Names that JSON functions of databases have as well.
+        [{ property: 'type', is: 'contains', value: 't' }, 'a'],
+        [{ property: 'value', is: 'overlaps', value: ['t', 'v'] }, 'a']
+      ])
+    }
+  },
   {
     title: 'a filter and a position can be combined, in any order',
     requires: ['filter', 'order'],

@@ -131,7 +131,7 @@ export const methodCases: readonly Case[] = [
     async run ({ name, supports, transaction, listBy }) {
       assert.match(name, /./)
       assert.ok(Object.isFrozen(supports))
-      const { relations, ...others } = supports
+      const { arrays, relations, ...others } = supports
       assert.deepEqual(Object.keys(others).sort(), [
         'count',
         'filter',

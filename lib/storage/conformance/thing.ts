@@ -51,6 +51,19 @@ export const numberedThings: Shape = { ...things, schema: withInteger }
 
 export const generatedThings: Shape = { ...things, schema: withInteger, id: { property: 'id', generate: 'storage' } }
 
+const arrays: Readonly<Record<string, JsonSchema>> = {
+  numbers: { type: 'array', items: { type: 'number' } },
+  flags: { type: ['array', 'null'], items: orNull('boolean') },
+  type: { type: 'array', items: text },
+  value: { type: 'array', items: text },
+  place: { type: 'object', properties: { codes: { type: 'array', items: text } } }
+}
+
+export const arrayThings: Shape = {
+  ...things,
+  schema: { ...schema, properties: { ...schema.properties, ...arrays } }
+}
+
 const uuid: JsonSchema = { type: 'string', format: 'uuid' }
 
 export const uuidThings: Shape = { ...things, schema: { ...schema, properties: { ...schema.properties, id: uuid } } }

@@ -47,7 +47,13 @@ function compileCondition (condition: Condition): Test {
     case 'nin': return negate(compileIn(condition.value))
     case 'like': return compileLike(condition.value)
     case 'null': return (value) => (value === null) === condition.value
+    case 'contains': return compileHasItem((item) => item === condition.value)
+    case 'overlaps': return compileHasItem(compileIn(condition.value))
   }
+}
+
+function compileHasItem (test: Test): Test {
+  return (value) => Array.isArray(value) && value.some(test)
 }
 
 function isSameType (value: unknown, condition: Condition): boolean {

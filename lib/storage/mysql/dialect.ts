@@ -3,6 +3,7 @@ import type {
   ErrorKind,
   GivenRows,
   JsonDialect,
+  JsonType,
   KeyColumn,
   ManyStatement,
   PagesStatement,
@@ -26,6 +27,13 @@ function buildPath (names: readonly string[]): string {
 const maxKeyLength = 768
 
 const extract: JsonDialect['value']['string'] = (column, names) => `JSON_EXTRACT(${column}, ${buildPath(names)})`
+
+/** An item of an array that JSON_TABLE has read as text. */
+const itemValues: Readonly<Record<JsonType, string>> = {
+  string: toExact('item.`item value`'),
+  number: 'item.`item value` + 0e0',
+  boolean: "(item.`item value` = 'true')"
+}
 
 /** What is specific to MySQL and MariaDB. */
 export const dialect: SqlDialect = {
@@ -125,6 +133,18 @@ export const dialect: SqlDialect = {
       string: (column, names) => toExact(`JSON_UNQUOTE(${extract(column, names)})`),
       number: (column, names) => `JSON_UNQUOTE(${extract(column, names)}) + 0e0`,
       boolean: (column, names) => `JSON_UNQUOTE(${extract(column, names)}) = 'true'`
+    },
+    // Not JSON_CONTAINS: MariaDB compares texts as they are written, with their escapes. The names have spaces, because
+    // within the subquery they hide columns of the table.
+    hasItem ({ column, path }, { type, bindAll }) {
+      const types = dialect.json.types[type].map(toLiteral).join(', ')
+      const steps = path.map((name) => `.${JSON.stringify(name)}`).join('')
+      const itemPath = `CONCAT(${toLiteral(`$${steps}[`)}, item.\`item place\` - 1, ']')`
+      const itemType = `JSON_TYPE(JSON_EXTRACT(${column}, ${itemPath}))`
+      const table = `JSON_TABLE(${column}, ${toLiteral(`$${steps}[*]`)} ` +
+        "COLUMNS (`item place` FOR ORDINALITY, `item value` LONGTEXT PATH '$')) AS item"
+      const found = `SELECT 1 FROM ${table} WHERE ${itemValues[type]} IN (${bindAll()}) AND ${itemType} IN (${types})`
+      return `CASE WHEN JSON_TYPE(${extract(column, path)}) = 'ARRAY' THEN EXISTS (${found}) ELSE FALSE END`
     }
   },
 

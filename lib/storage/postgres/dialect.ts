@@ -112,6 +112,14 @@ export const dialect: SqlDialect = {
       string: (column, names) => `${extractText(column, names)} COLLATE "C"`,
       number: (column, names) => `${extractText(column, names)}::double precision`,
       boolean: (column, names) => `${extractText(column, names)}::boolean`
+    },
+    // CASE keeps both casts from failing on values of another type.
+    hasItem ({ column, path }, { type, bindAll }) {
+      const array = `${column}::json #> ${buildPath(path)}`
+      const cast = dialect.json.value[type]('item.value', [])
+      const value = `CASE WHEN json_typeof(item.value) = '${type}' THEN ${cast} END`
+      const found = `SELECT 1 FROM json_array_elements(${array}) AS item (value) WHERE ${value} IN (${bindAll()})`
+      return `CASE WHEN json_typeof(${array}) = 'array' THEN EXISTS (${found}) ELSE false END`
     }
   },
 

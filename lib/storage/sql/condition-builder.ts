@@ -3,7 +3,7 @@ import { splitPattern } from '../like-pattern.ts'
 import { aliasLayout } from './alias-layout.ts'
 import type { SqlDialect } from './dialect.ts'
 import type { Layout } from './layout.ts'
-import { getOperand, type Operand } from './operand.ts'
+import { getArrayOperand, getOperand, type Operand } from './operand.ts'
 import { joinTests, type Parameters } from './parameters.ts'
 import { buildRelation, findLayout } from './related.ts'
 
@@ -96,11 +96,28 @@ export class ConditionBuilder {
       case 'nin': return this.#buildEqual(property, condition.value, !holds)
       case 'null': return this.#buildNull(property, condition.value === holds)
       case 'like': return this.#buildLike(property, condition.value, holds)
+      case 'contains': return this.#buildHasItem(property, [condition.value], holds)
+      case 'overlaps': return this.#buildHasItem(property, condition.value, holds)
       default: {
         const sign = holds ? signs[condition.is] : opposites[condition.is]
         return this.#buildComparison(property, { sign, value: condition.value, holds })
       }
     }
+  }
+
+  #buildHasItem (property: string, values: readonly Scalar[], holds: boolean): string {
+    const tests = [...new Set(values.map(getType))].map((type) => {
+      const ofType = values.filter((value) => getType(value) === type)
+      const operand = getArrayOperand(this.#layout, property, ofType[0])
+      const bindable = fillUp(ofType.filter((value) => operand?.codec.canBind(value)))
+      if (operand === undefined || bindable.length === 0) return never
+      const { array, type: itemType, codec } = operand
+      const bindAll = () => bindable.map((value) => this.#parameters.bind(codec.write(value))).join(', ')
+      return this.#dialect.json.hasItem(array, { type: itemType, bindAll })
+    })
+    if (tests.length === 0) return holds ? never : always
+    const test = `(${tests.join(' OR ')})`
+    return holds ? test : `NOT ${test}`
   }
 
   #buildNull (property: string, isNull: boolean): string {
@@ -122,8 +139,7 @@ export class ConditionBuilder {
     const bindable = values.filter((value) => operand.codec.canBind(value) && !isFraction(operand, value))
     const [last] = bindable.slice(-1)
     if (last === undefined) return holds ? never : always
-    // Filled up to a power of two, so that lists of any length need few statements.
-    while (bindable.length & (bindable.length - 1)) bindable.push(last)
+    fillUp(bindable)
     const bindAll = () => bindable.map((value) => this.#bind(operand, value)).join(', ')
     if (!holds) return this.#orNull(operand, `${operand.equatable.at(-1)} NOT IN (${bindAll()})`)
     return joinTests(this.#dialect, operand.equatable, (expression) => (
@@ -188,6 +204,12 @@ export class ConditionBuilder {
 /** Whether the database can find every word as a whole. */
 export function isExactSearch ({ search: { findable } }: SqlDialect, { words }: Search): boolean {
   return words.every((word) => findable(word) === word)
+}
+
+/** Fills up to a power of two, so that lists of any length need few statements. */
+function fillUp (values: Scalar[]): Scalar[] {
+  while (values.length & (values.length - 1)) values.push(values.at(-1)!)
+  return values
 }
 
 /** `a AND b AND c` is a tree as deep as it is long, and SQLite rejects one that is deeper than 1000. */

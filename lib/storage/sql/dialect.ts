@@ -16,6 +16,21 @@ export interface JsonDialect {
   type (column: string, path: readonly string[]): string
   readonly types: Readonly<Record<JsonType, readonly string[]>>
   readonly value: Readonly<Record<JsonType, (column: string, path: readonly string[]) => string>>
+  /** Whether an array has an item of this type with one of these values. False, not NULL, if it is no array. */
+  hasItem (array: JsonArray, items: JsonItems): string
+}
+
+/** An array in a JSON column. */
+export interface JsonArray {
+  readonly column: string
+  readonly path: readonly string[]
+}
+
+/** The items that an array is searched for: of one type, and bound to placeholders with `bindAll`. */
+export interface JsonItems {
+  readonly type: JsonType
+  /** Returns the placeholders, separated by commas. */
+  readonly bindAll: () => string
 }
 
 /** How a database searches words. */

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../contract.ts'
 import type { Codec } from './codec.ts'
 import type { Column } from './column.ts'
-import type { SqlDialect, JsonType } from './dialect.ts'
+import type { JsonArray, SqlDialect, JsonType } from './dialect.ts'
 import { getKind, type Kind } from './kind.ts'
 import { getColumn, type Layout } from './layout.ts'
 
@@ -87,6 +87,28 @@ const kinds: Readonly<Record<JsonType, Kind>> = {
 interface NestedValue {
   readonly path: readonly string[]
   readonly value: unknown
+}
+
+/** An array in conditions. */
+export interface ArrayOperand {
+  readonly array: JsonArray
+  /** The type and the codec of the items that it is searched for. */
+  readonly type: JsonType
+  readonly codec: Codec
+}
+
+/** Returns the operand of an array; undefined if the property is none. The value decides the type of the items. */
+export function getArrayOperand (layout: Layout, path: string, value: unknown): ArrayOperand | undefined {
+  const { dialect: { validJson }, byProperty, codecs, managed } = layout
+  const [outer = '', ...names] = byProperty.has(path) ? [path] : path.split('.')
+  const { sql, kind } = getColumn(layout, outer)
+  if (kind !== 'json') return undefined
+  const type = getJsonType(value)
+  return {
+    array: { column: managed || validJson === undefined ? sql : validJson(sql), path: names },
+    type,
+    codec: codecs[kinds[type]]
+  }
 }
 
 function getNestedOperand (layout: Layout, column: Column, { path, value }: NestedValue): Operand {

@@ -107,6 +107,15 @@ export const dialect: SqlDialect = {
       // Rounds integers beyond 2^53 as JavaScript does.
       number: (column, names) => `CAST(${extract(column, names)} AS REAL)`,
       boolean: extract
+    },
+    hasItem ({ column, path }, { type, bindAll }) {
+      const types = dialect.json.types[type].map(toLiteral).join(', ')
+      const value = type === 'number' ? 'CAST(item.value AS REAL)' : 'item.value'
+      // json_each would take a column such as "type" for one of its own.
+      const found = `SELECT 1 FROM (SELECT ${column} AS "json column") AS holder, ` +
+        `json_each(holder."json column", ${buildPath(path)}) AS item ` +
+        `WHERE item.type IN (${types}) AND ${value} IN (${bindAll()})`
+      return `CASE WHEN json_type(${column}, ${buildPath(path)}) = 'array' THEN EXISTS (${found}) ELSE 0 END`
     }
   },
   validJson: (column) => `CASE WHEN json_valid(${column}) THEN ${column} END`,
