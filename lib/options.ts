@@ -42,6 +42,11 @@ export interface Change<Item> {
   readonly before: Readonly<Item> | undefined
   /** The caller of the request, or of the call from code; undefined if anonymous, and for the app itself. */
   readonly caller: Caller | undefined
+  /**
+   * Who has caused the write: the caller or, if a hook or a custom action calls as the app in its transaction, the
+   * caller of that. For audit logs.
+   */
+  readonly initiator: Caller | undefined
   /** The HTTP request; undefined if the call comes from code, also on behalf of a caller. */
   readonly request: FastifyRequest | undefined
 }
@@ -58,6 +63,11 @@ export interface CommittedChange<Item> {
   readonly after: Readonly<Item> | undefined
   /** The caller of the request, or of the call from code; undefined if anonymous, and for the app itself. */
   readonly caller: Caller | undefined
+  /**
+   * Who has caused the write: the caller or, if a hook or a custom action calls as the app in its transaction, the
+   * caller of that. For audit logs.
+   */
+  readonly initiator: Caller | undefined
   /** The HTTP request; undefined if the call comes from code, also on behalf of a caller. */
   readonly request: FastifyRequest | undefined
 }
@@ -106,8 +116,10 @@ export interface Transaction {
 /** The items, in the order of their ids in the call. */
 export type LockedItems<Item, Ids extends readonly Id[]> = { readonly [Index in keyof Ids]: StoredItem<Item> }
 
+type PendingProperty = 'customAction' | 'before' | 'caller' | 'initiator' | 'request'
+
 /** A write inside its transaction, before it is stored: the argument of `hooks.beforeWrite`. */
-export type PendingWrite<Item> = Pick<CommittedChange<Item>, 'customAction' | 'before' | 'caller' | 'request'> & {
+export type PendingWrite<Item> = Pick<CommittedChange<Item>, PendingProperty> & {
   readonly transaction: Transaction
 } & (
   | { readonly action: 'create' | 'replace' | 'update', readonly item: Readonly<Item> }

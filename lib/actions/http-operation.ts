@@ -92,6 +92,7 @@ class HttpOperation implements Operation {
   readonly fixed: Operation['fixed']
   readonly view: Operation['view']
   readonly caller: Operation['caller']
+  readonly initiator: Operation['initiator']
   readonly scope: Operation['scope']
   readonly parentScope: Operation['parentScope']
   readonly storage: Operation['storage']
@@ -113,6 +114,7 @@ class HttpOperation implements Operation {
     this.fixed = request.fixed
     this.view = request.view
     this.caller = request.caller
+    this.initiator = request.caller
     this.scope = request.scope
     this.parentScope = request.parentScope
     this.storage = collection.storage

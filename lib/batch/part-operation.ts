@@ -35,6 +35,7 @@ export function toOperation (part: PreparedPart, content: unknown, transaction: 
     fixed: place?.fixed,
     view,
     caller: authorization?.caller,
+    initiator: authorization?.caller,
     isApp: false,
     scope,
     parentScope: authorization?.parentScope?.filter,

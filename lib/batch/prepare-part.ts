@@ -1,3 +1,4 @@
+import type { Caller } from '../access/caller.ts'
 import type { FastifyRequest } from 'fastify'
 import {
   authorize,
@@ -24,6 +25,11 @@ export interface TargetedPart extends Part {
 }
 
 /** A part whose caller is authorized. */
+/** Returns the caller, which all parts have in common. */
+export function findCaller (parts: readonly PreparedPart[]): Caller | undefined {
+  return parts.find(({ authorization }) => authorization !== undefined)?.authorization?.caller
+}
+
 export interface PreparedPart extends TargetedPart {
   /** Undefined if the collection is open to everyone. */
   readonly authorization: Authorization | undefined

@@ -6,6 +6,7 @@ import type { Visibility } from '../features/idempotency-key.ts'
 import { Problem } from '../http/problems.ts'
 import { toCanonicalJson } from '../schema/canonical-json.ts'
 import type { Receipt } from '../storage/contract.ts'
+import { findCaller } from './prepare-part.ts'
 import type { PreparedPart } from './prepare-part.ts'
 import type { PartResult } from './render-part.ts'
 import type { BatchResults } from './run-batch.ts'
@@ -29,7 +30,7 @@ export function getReceiptKey (
 ): string {
   const scopes = parts.map(({ authorization }) => authorization?.scope).filter((scope) => scope !== undefined)
   const owner = getKeyOwner(collection, {
-    caller: parts.find(({ authorization }) => authorization !== undefined)?.authorization?.caller,
+    caller: findCaller(parts),
     headers,
     scope: scopes.length === 0
       ? undefined

@@ -14,6 +14,7 @@ import type { Context, Storage } from '../storage/contract.ts'
 import { toOperation } from './part-operation.ts'
 import { resolveAddress } from './part-request.ts'
 import type { Part } from './parts.ts'
+import { findCaller } from './prepare-part.ts'
 import type { PreparedPart, TargetedPart } from './prepare-part.ts'
 import { findValue, insertValues } from './references.ts'
 import type { Reference } from './references.ts'
@@ -87,7 +88,9 @@ export async function runBatch (
     return await beforeCommit?.({ results, texts }, storage) ?? { results, texts }
   }
 
-  const target = { collection, storage: collection.storage, progress, isRehearsal: isDryRun }
+  // All parts have the same caller.
+  const initiator = findCaller(parts)
+  const target = { collection, storage: collection.storage, progress, initiator, isRehearsal: isDryRun }
   try {
     const done = await openTransaction<BatchResults>(target, runParts, context)
     if (done instanceof Problem) return current === undefined ? done : new BatchFailure(current, done)

@@ -328,6 +328,7 @@ async function openCall (
     fixed: undefined,
     view,
     caller,
+    initiator: isApp ? transaction?.initiator : caller,
     isApp,
     scope: access?.scope,
     parentScope: undefined,

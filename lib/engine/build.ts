@@ -25,7 +25,8 @@ export interface ItemSource {
 }
 
 /** The parts of an operation that an item depends on. */
-export type ItemOperation = Pick<Operation, 'view' | 'fixed' | 'scope' | 'customAction' | 'caller' | 'request'>
+export type ItemOperation =
+  Pick<Operation, 'view' | 'fixed' | 'scope' | 'customAction' | 'caller' | 'initiator' | 'request'>
 
 /** The item to write. The object distinguishes it from a problem. */
 export interface BuiltItem {
@@ -114,7 +115,7 @@ export function getImposedValues (item: object): Readonly<Record<string, unknown
 /** Calls `hooks.beforeValidation` and validates the item that it returns. */
 async function callBeforeValidation (
   { hooks }: Collection,
-  { view: { type }, scope, fixed, customAction, caller, request }: ItemOperation,
+  { view: { type }, scope, fixed, customAction, caller, initiator, request }: ItemOperation,
   { action, item: proposed, before, id }: ProposedItem
 ): Promise<object | Problem> {
   // The hook may change its argument, which shares objects with the stored item.
@@ -128,6 +129,7 @@ async function callBeforeValidation (
       item,
       before: before?.item,
       caller,
+      initiator,
       request
     })
   } catch (error) {

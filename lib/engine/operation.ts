@@ -48,6 +48,8 @@ export interface Operation {
   readonly view: View
   /** Undefined if anonymous, and for the app itself. */
   readonly caller: Caller | undefined
+  /** The caller or, for a call of the app in a transaction, the initiator of that transaction. */
+  readonly initiator: Caller | undefined
   /** Whether the app itself calls: then no rules apply. */
   readonly isApp: boolean
   /** The rows of the caller, and the values that are set on new ones. The context already has the filter. */

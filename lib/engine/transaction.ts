@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { BasicCalls, CallOptions, CollectionCalls, StoredItem } from './call-types.ts'
+import type { Caller } from '../access/caller.ts'
 import type { Collection, Definition } from '../collection.ts'
 import { HookError, ProblemError } from '../failure.ts'
 import { Problem, problem } from '../http/problems.ts'
@@ -37,6 +38,8 @@ export class OpenTransaction implements Transaction {
   readonly #owner: Collection
   readonly #handle: TransactionHandle | undefined
   readonly #context: Pick<Context, 'signal'>
+  /** Who has caused it. */
+  readonly initiator: Caller | undefined
   /** The one in whose functions this one was begun, in another database. */
   #outer: OpenTransaction | undefined
   #client: unknown
@@ -47,12 +50,13 @@ export class OpenTransaction implements Transaction {
   #hookFailure: { readonly error: unknown } | undefined
 
   constructor (
-    owner: Collection,
+    { collection, initiator }: Pick<OpenTransactionTarget, 'collection' | 'initiator'>,
     handle: TransactionHandle | undefined,
     context: Pick<Context, 'signal'>,
     outer: OpenTransaction | undefined
   ) {
-    this.#owner = owner
+    this.#owner = collection
+    this.initiator = initiator ?? outer?.initiator
     this.#handle = handle
     this.#context = context
     this.#outer = outer
@@ -320,6 +324,7 @@ const maxAttempts = 20
 
 interface OpenTransactionTarget extends TransactionTarget {
   readonly collection: Collection
+  readonly initiator?: Caller | undefined
   /** Whether everything is done and then rolled back. */
   readonly isRehearsal?: boolean | undefined
 }
@@ -329,7 +334,7 @@ interface OpenTransactionTarget extends TransactionTarget {
  * has listed and then writes.
  */
 export async function openTransaction<Done extends object> (
-  { collection, storage, progress, isRehearsal }: OpenTransactionTarget,
+  { collection, storage, progress, initiator, isRehearsal }: OpenTransactionTarget,
   work: Work<Done, OpenTransaction>,
   context: Pick<Context, 'signal'>
 ): Promise<Done | Problem | Refusal> {
@@ -339,7 +344,7 @@ export async function openTransaction<Done extends object> (
   let lost: OpenTransaction | undefined
   const run = (inner: Storage<object>, handle?: TransactionHandle): Promise<Done> => {
     const before = transaction ?? lost
-    transaction = new OpenTransaction(collection, handle, context, outer)
+    transaction = new OpenTransaction({ collection, initiator }, handle, context, outer)
     return transaction.run(work, inner, { before, isRehearsal })
   }
   for (let attempts = 1; ; attempts++) {

@@ -245,13 +245,13 @@ async function writeWithHooks (
 /** Calls `hooks.beforeWrite`, and validates the item that it returns; undefined if it returns none. */
 async function callBeforeWrite (
   collection: Collection,
-  { customAction, caller, request, scope, view: { type } }: Operation,
+  { customAction, caller, initiator, request, scope, view: { type } }: Operation,
   { action, before, item: given }: ItemChange,
   transaction: OpenTransaction
 ): Promise<object | Problem | undefined> {
   const { hooks, id: { property } } = collection
   if (hooks.beforeWrite === undefined) return undefined
-  const context = { customAction, before: before?.item, caller, request, transaction }
+  const context = { customAction, before: before?.item, caller, initiator, request, transaction }
   const returned: unknown = await transaction.callHook(() => {
     if (action === 'remove' || given === undefined) {
       return hooks.beforeWrite!({ ...context, action: 'remove', item: undefined })
@@ -282,13 +282,14 @@ async function callAfterWrite (
     await transaction.callHook(() => onWrite({ action, before, after, operation, transaction }, storage))
   }
   if (hooks.afterWrite === undefined) return
-  const { customAction, caller, request } = operation
+  const { customAction, caller, initiator, request } = operation
   await transaction.callHook(() => hooks.afterWrite!({
     action,
     customAction,
     before: before?.item,
     after: after?.item,
     caller,
+    initiator,
     request,
     transaction
   }))
@@ -353,21 +354,21 @@ function hasHooksInTransaction ({ attached, hooks }: Collection): boolean {
 /** Runs the work in one transaction, which a problem or a refusal rolls back. */
 export function runTransaction<Done extends object> (
   collection: Collection,
-  { storage, context, transaction: joined, steps, progress }: Operation,
+  { storage, context, transaction: joined, steps, progress, initiator }: Operation,
   work: Work<Done>,
   // Only functions of the app need an open transaction.
   { isForApp }: { isForApp: boolean } = { isForApp: steps.writesInTransaction || hasHooksInTransaction(collection) }
 ): Promise<Done | Problem | Refusal> {
   if (joined !== undefined) return joinTransaction({ name: collection.name, storage }, work, joined)
   return isForApp
-    ? openTransaction({ collection, storage, progress }, work, context)
+    ? openTransaction({ collection, storage, progress, initiator }, work, context)
     : runInTransaction({ storage, progress }, work, context)
 }
 
 /** Calls `hooks.afterCommit`. The writes are done, so an error of the hook is only logged. */
 export async function notifyChanges (
   { name, hooks }: Collection,
-  { customAction, caller, log, request, transaction }: Operation,
+  { customAction, caller, initiator, log, request, transaction }: Operation,
   changes: readonly WrittenChange[]
 ): Promise<void> {
   if (hooks.afterCommit === undefined) return
@@ -378,7 +379,7 @@ export async function notifyChanges (
       after: after?.item
     }
     try {
-      await hooks.afterCommit?.({ ...change, customAction, caller, request })
+      await hooks.afterCommit?.({ ...change, customAction, caller, initiator, request })
     } catch (err) {
       const done = customAction ?? action
       const message = `the hook afterCommit of the collection ${name} failed after the action ${done}`

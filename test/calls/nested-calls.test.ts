@@ -3,6 +3,7 @@ import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
+import { batch } from '../../lib/batch/batch.ts'
 import { action } from '../../lib/features/action.ts'
 import collection, { define, problem, ProblemError, registry } from '../../lib/index.ts'
 import type { Definition, HookOptions, Options, Shape, Storage } from '../../lib/index.ts'
@@ -236,4 +237,54 @@ test('a refused call in access.authenticate is 401, in access.allow 403, and 503
   t.equal((await request(app, 'GET /notes', { fields: { 'x-session': '7' } })).statusCode, 401)
   t.equal((await request(app, 'GET /notes', { fields: { 'x-right': '7' } })).statusCode, 403)
   t.equal((await request(await serve(unreachable), 'GET /notes')).statusCode, 503)
+})
+
+test('hooks of nested calls get who has caused the write, although the app itself calls', async (t) => {
+  const seen: unknown[] = []
+  const note = ({ action, caller, initiator }: { action: string, caller: unknown, initiator: unknown }): void => {
+    seen.push([action, caller, initiator])
+  }
+  const stock = define({
+    name: 'stock',
+    schema: Product,
+    id: { generate: 'storage' },
+    storage: memory({ items: [{ id: 1, code: 'tea', stock: 5 }] }),
+    hooks: {
+      beforeValidation (change) {
+        note(change)
+        return change.item
+      },
+      beforeWrite: note,
+      afterWrite: note,
+      afterCommit: note
+    }
+  })
+  const authenticate = () => 'ada'
+  const orders = define({
+    name: 'orders',
+    schema: Order,
+    id: { generate: 'storage' },
+    storage: memory({ items: [{ id: 1, product: 1, quantity: 1 }] }),
+    access: { authenticate }
+  }).with(action('ship', {
+    async run ({ transaction }) {
+      await transaction.collection(stock).update(1, { stock: 4 })
+    }
+  }))
+  const app = Fastify()
+  t.after(() => app.close())
+  await app.register(registry)
+  await app.register(collection, stock)
+  await app.register(collection, orders)
+  await app.register(batch, { collections: [orders] })
+
+  t.equal((await app.inject({ method: 'POST', url: '/orders/1/ship' })).statusCode, 200)
+  t.strictSame(seen.splice(0), Array.from({ length: 4 }, () => ['update', undefined, 'ada']))
+  await app.collection(stock).update(1, { stock: 3 })
+  t.strictSame(seen.splice(0), Array.from({ length: 4 }, () => ['update', undefined, undefined]))
+  await app.collection(stock).update(1, { stock: 2 }, { caller: 'bob' })
+  t.strictSame(seen.splice(0), Array.from({ length: 4 }, () => ['update', 'bob', 'bob']))
+  const parts = [{ method: 'POST', path: '/orders/1/ship' }]
+  t.equal((await app.inject({ method: 'POST', url: '/batch', payload: parts })).statusCode, 200)
+  t.strictSame(seen.splice(0), Array.from({ length: 4 }, () => ['update', undefined, 'ada']))
 })

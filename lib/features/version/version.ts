@@ -171,16 +171,16 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   return defineVersion(current, whole as unknown as Options<Schema>)
 }
 
-type Origin = Pick<Change<object>, 'customAction' | 'caller' | 'request'>
+type Origin = Pick<Change<object>, 'customAction' | 'caller' | 'initiator' | 'request'>
 
 /** The filter of the scope is checked on the older item. */
 function toOperation (
   current: Collection,
-  { customAction, caller, request }: Origin,
+  { customAction, caller, initiator, request }: Origin,
   values: Record<string, unknown> = {}
 ): ItemOperation {
   const scope = { filter: { all: [] }, values }
-  return { request, customAction, caller, fixed: undefined, scope, view: getView(current) }
+  return { request, customAction, caller, initiator, fixed: undefined, scope, view: getView(current) }
 }
 
 function omitUndefined (content: object): object {
