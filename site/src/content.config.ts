@@ -4,6 +4,7 @@ import { defineCollection } from 'astro:content'
 import type { Loader } from 'astro/loaders'
 import { docsSchema } from '@astrojs/starlight/schema'
 import { pageFiles, readPage, resolveLinks, toPath } from './documents.ts'
+import { showTabs } from './tabs.ts'
 
 /** Loads the pages. The Markdown has no metadata for the site: the title is its heading. */
 const loader: Loader = {
@@ -12,7 +13,7 @@ const loader: Loader = {
     async function add (file: string) {
       const page = readPage(file)
       const { slug: id, title, description } = page
-      const body = resolveLinks(page, toPath)
+      const body = showTabs(resolveLinks(page, toPath))
       const filePath = `../${file}`
       // Generated pages are not in the repository.
       const editUrl = id.startsWith('types') ? false : undefined
