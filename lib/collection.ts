@@ -2,7 +2,7 @@ import type { LinkFailures } from './response/links.ts'
 import type { Neighbors } from './response/presentation.ts'
 import type { Steps } from './engine/operation.ts'
 import type { View } from './engine/view.ts'
-import type { AnyFeature, Attached, Feature } from './features/feature.ts'
+import type { AddsOfFeature, AnyFeature, Attached, Feature, FeaturesOf, InferredFeatures } from './features/feature.ts'
 import type { Format, Link } from './formats/format.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import type { AccessRules } from './access/rules.ts'
@@ -96,15 +96,9 @@ export interface Definition<Item = object, Adds = never> {
    * @example
    * orders.with(idempotency(), softDelete({ property: 'deletedAt' }))
    */
-  with<A = never, B = never, C = never, D = never, E = never, F = never, G = never> (
-    a?: Feature<Item, A>,
-    b?: Feature<Item, B>,
-    c?: Feature<Item, C>,
-    d?: Feature<Item, D>,
-    e?: Feature<Item, E>,
-    f?: Feature<Item, F>,
-    ...others: ReadonlyArray<Feature<Item, G>>
-  ): Definition<Item, Adds | A | B | C | D | E | F | G>
+  with<Added extends FeaturesOf<Item>> (
+    ...features: InferredFeatures<Added, Item>
+  ): Definition<Item, Adds | AddsOfFeature<Added[number]>>
   /** A method, so that definitions with different features can be assigned to each other. */
   [addsType]? (adds: Adds): void
 }

@@ -3,7 +3,7 @@ import type { AccessOptions } from './access/rules.ts'
 import { checkListing, checkOptions, checkStorage, checkSupport } from './checks.ts'
 import { noApp } from './collection.ts'
 import type { Collection, Definition } from './collection.ts'
-import type { AnyFeature, Feature } from './features/feature.ts'
+import type { AddsOfFeature, AnyFeature, FeaturesOf, InferredFeatures } from './features/feature.ts'
 import { Attachments } from './features/host.ts'
 import { toCachePolicy } from './http/cache-control.ts'
 import { buildCacheGroupInvalidation, buildCacheGroups } from './http/cache-groups.ts'
@@ -218,13 +218,13 @@ type RemainingOptions<Schema extends ObjectSchema, Given> =
  * export const define = defineWith({ storage: sqlite(database), access: { authenticate } }, idempotency())
  * const users = define({ name: 'users', schema: User })
  */
-export function defineWith<const Given extends Defaults, Adds = never> (
+export function defineWith<const Given extends Defaults, Added extends FeaturesOf<object>> (
   defaults: Given,
-  ...features: ReadonlyArray<Feature<object, Adds>>
+  ...features: InferredFeatures<Added, object>
 ) {
   return <const Schema extends ObjectSchema>(
     options: RemainingOptions<Schema, Given>
-  ): Definition<ItemOf<Schema>, Adds> => {
+  ): Definition<ItemOf<Schema>, AddsOfFeature<Added[number]>> => {
     // The defaults have the options that are missing here; TypeScript cannot infer that.
     const own = options as unknown as Options<Schema>
     checkShared(own.name, defaults)

@@ -47,6 +47,19 @@ export interface Feature<in Item = never, out Adds = never> {
 /** Any feature, whatever it adds and whichever items it is for. */
 export type AnyFeature = Feature<never, unknown>
 
+/** Features for items of a type, in any number. Those that are undefined are left out. */
+export type FeaturesOf<Item> = ReadonlyArray<Feature<Item, unknown> | undefined>
+
+/**
+ * The features that a call is given. While the compiler has not inferred them, they are features for items of the type:
+ * so it knows what functions such as `run` of an action take.
+ */
+export type InferredFeatures<Added extends FeaturesOf<Item>, Item> = [Added] extends [never] ? FeaturesOf<Item> : Added
+
+/** What features add to the type of a definition. A feature whose type does not say so adds nothing. */
+export type AddsOfFeature<Added> =
+  Added extends Feature<never, infer Adds> ? unknown extends Adds ? never : Adds : never
+
 /** The collection that a feature is added to, without what features add. */
 export interface CollectionInfo {
   readonly name: string

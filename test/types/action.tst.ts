@@ -2,7 +2,7 @@ import { expect, test } from 'tstyche'
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { Type as Type1 } from 'typebox'
-import { define } from '../../lib/index.ts'
+import { define, defineWith } from '../../lib/index.ts'
 import type { StoredItem, Transaction } from '../../lib/index.ts'
 import { client } from '../../lib/client/client.ts'
 import { action } from '../../lib/features/action.ts'
@@ -94,4 +94,43 @@ test('run returns the item, nothing, or an object with the output', () => {
     // @ts-expect-error Property 'item' does not exist
     action('import', { on: 'collection', run: ({ item }) => item })
   )
+})
+
+test('any number of features is typed, and those that are undefined add nothing', () => {
+  const many = base.with(
+    idempotency(),
+    action('a', { run: ({ item }) => ({ ...item, status: 'a' }) }),
+    action('b', { run: ({ item }) => ({ ...item, status: 'b' }) }),
+    undefined,
+    action('c', { run: ({ item }) => ({ ...item, status: 'c' }) }),
+    action('d', { run: ({ item }) => ({ ...item, status: 'd' }) }),
+    { name: 'own', setup () {} },
+    action('e', { run: ({ item }) => ({ ...item, status: 'e' }) }),
+    bulk(),
+    action('f', { input: Type.Object({ reason: Type.String() }), run: ({ item }) => item })
+  )
+  const calls = app.collection(many)
+  expect(calls.a('x')).type.toBe<Promise<StoredItem<Item>>>()
+  expect(calls.e('x')).type.toBe<Promise<StoredItem<Item>>>()
+  expect(calls.createMany).type.toBeCallableWith([{ status: 'x' }])
+  expect(calls.f).type.toBeCallableWith('x', { reason: 'late' })
+  expect(calls.f).type.not.toBeCallableWith('x')
+  expect(calls).type.not.toHaveProperty('g')
+  expect(base.with()).type.toBe<typeof base>()
+  expect(base.with(undefined)).type.toBe<typeof base>()
+  expect(base.with).type.not.toBeCallableWith({ name: 'own' })
+})
+
+test('the features of defineWith are typed as well', () => {
+  const defineOne = defineWith(
+    { storage: memory() },
+    bulk(),
+    action('a', { run () {} }),
+    action('b', { input: Type.Object({ reason: Type.String() }), run () {} })
+  )
+  const calls = app.collection(defineOne({ name: 'orders', schema: Order }))
+  expect(calls.a('x')).type.toBe<Promise<StoredItem<Item>>>()
+  expect(calls.b).type.toBeCallableWith('x', { reason: 'late' })
+  expect(calls.b).type.not.toBeCallableWith('x')
+  expect(calls.createMany).type.toBeCallableWith([{ status: 'x' }])
 })
