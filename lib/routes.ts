@@ -35,6 +35,7 @@ import { describeRoute, hiddenSchema } from './openapi/summary.ts'
 import type { ActionInfo, BulkAction, CustomAction } from './engine/action-info.ts'
 import type { RouteOptions } from './options.ts'
 import { getRepresentationTypes } from './request/content.ts'
+import { canBeQueryString } from './request/query-input.ts'
 import {
   checkHeaders,
   refuseBulkPreconditions,
@@ -56,6 +57,8 @@ interface ActionRoute {
   /** Whether it accepts a query string, as all actions that only read do. */
   readonly takesQuery?: true
   readonly custom?: CustomAction
+  /** Whether the input of a safe custom action is the query string. */
+  readonly isGet?: true
   readonly bulk?: BulkAction
 }
 
@@ -87,9 +90,12 @@ export function addRoutes (
   addRoutesAt(app, collection, { routes: itemRoutes, url: `${path}/:id`, createConfig, addRoute })
   for (const custom of collection.attached.actions.values()) {
     const { name, at } = custom
-    const route: ActionRoute = { name, at, methods: ['POST'], content: 'input', custom }
+    const routes: ActionRoute[] = [{ name, at, methods: ['POST'], content: 'input', custom }]
+    if (custom.safe && canBeQueryString(custom.input)) {
+      routes.unshift({ name, at, methods: ['GET', 'HEAD'], takesQuery: true, custom, isGet: true })
+    }
     const url = at === 'item' ? `${path}/:id/${name}` : `${path}/${name}`
-    addRoutesAt(app, collection, { routes: [route], url, createConfig, addRoute })
+    addRoutesAt(app, collection, { routes, url, createConfig, addRoute })
   }
   // Fastify sends parameters of over 100 characters to the 404 handler of the app, but not what a wildcard matches.
   const url = `${path}/*`
@@ -191,9 +197,10 @@ function getHandlerOptions (collection: Collection, route: ActionRoute): Handler
   }
 }
 
-function getInfo ({ name, custom, bulk }: ActionRoute): ActionInfo {
+function getInfo ({ name, custom, isGet, bulk }: ActionRoute): ActionInfo {
   if (bulk !== undefined) return toBulkInfo(bulk)
-  return custom === undefined ? actionInfos[name as ActionName] : toActionInfo(custom)
+  if (custom === undefined) return actionInfos[name as ActionName]
+  return isGet === true ? { ...toActionInfo(custom), isGet } : toActionInfo(custom)
 }
 
 function getMethods (routes: readonly ActionRoute[]): HTTPMethods[] {

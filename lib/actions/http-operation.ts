@@ -13,6 +13,7 @@ import type { ListQuery } from '../listing/list-query.ts'
 import { parseQueryContent } from '../listing/query-content.ts'
 import { parseItemQuery, parseListQuery } from '../listing/query-string.ts'
 import { parseContent, readContent, readInput } from '../request/content.ts'
+import { readQueryInput } from '../request/query-input.ts'
 import type { ParsedContent, Request } from '../request/request.ts'
 import type { Response } from '../response/response.ts'
 import { withPage } from './html-page.ts'
@@ -20,6 +21,7 @@ import { buildPage } from './page.ts'
 import {
   renderEntry,
   renderPage,
+  renderReadOutput,
   renderWrite,
   returnsRemoved
 } from './render.ts'
@@ -36,8 +38,7 @@ export interface HttpAction extends ActionInfo {
 /** Creates the function that handles the requests of an action. */
 export function createAction (collection: Collection, action: HttpAction): Action {
   const steps = getSteps(collection, action, { door: 'http', isJoined: false })
-  // A custom action is a POST, even if it only reads.
-  const isRead = action.safe && action.custom === undefined
+  const isRead = isReadRequest(action)
   const handle: Action = async (collection, request) => {
     const exchange = new HttpExchange(collection, request)
     const operation = new HttpOperation(collection, { action, steps, exchange })
@@ -47,10 +48,16 @@ export function createAction (collection: Collection, action: HttpAction): Actio
       const isPlain = !action.isQuery && outcome.isPrivate !== true
       return isPlain ? buildPage(collection, request, outcome) : renderPage(collection, request, outcome)
     }
+    if (isRead && outcome.kind === 'output') return renderReadOutput(collection, request, outcome)
     if (outcome.kind !== 'entry' || !isRead) return exchange.render(outcome)
     return renderEntry(collection, request, outcome)
   }
   return withTrace(action.name, withPage(collection, { action: handle, at: action.at, safe: isRead }))
+}
+
+/** A custom action that only reads is also a POST. */
+function isReadRequest ({ safe, custom, isGet }: HttpAction): boolean {
+  return safe && (custom === undefined || isGet === true)
 }
 
 class HttpExchange implements Exchange {
@@ -121,8 +128,7 @@ class HttpOperation implements Operation {
     this.context = request.context
     this.log = request.log
     this.request = request.original
-    const isRead = action.safe && action.custom === undefined
-    this.check = !isRead && dependsOnItem(request)
+    this.check = !isReadRequest(action) && dependsOnItem(request)
       ? (entry) => checkPreconditions(collection, request, entry)
       : undefined
     this.returnsRemoved = action.name === 'remove' && action.at === 'item' && returnsRemoved(collection, request)
@@ -149,8 +155,9 @@ class HttpOperation implements Operation {
   }
 
   content (): ParsedContent | Problem {
-    const { custom, bulk } = this.action
+    const { custom, isGet, bulk } = this.action
     const { request } = this.exchange
+    if (isGet === true) return { value: readQueryInput(request.query, custom!.input) }
     if (bulk !== undefined) return parsePatch(request)
     return custom === undefined
       ? readContent(this.collection, request)

@@ -11,8 +11,10 @@ import type { Request } from '../request/request.ts'
 import { buildItemPath } from '../response/links.ts'
 import {
   buildEntryHeaders,
+  buildEtag,
   buildSelectionHeaders,
   getRepresentationDate,
+  hashVersions,
   represent,
   representList,
   representSelection
@@ -119,6 +121,26 @@ function renderOutput (
     return format.item(action.showOutput(output), { up: { href: path } }, action.output!)
   })
   return content === undefined ? noContent() : ok(content, { 'content-type': format.mediaType })
+}
+
+/** What a GET of a custom action responds with: its output or the item, with an entity tag, or 304. */
+export function renderReadOutput (
+  collection: Collection,
+  request: Request,
+  outcome: Extract<Outcome, { kind: 'output' }>
+): Result {
+  const { output, entry } = outcome
+  if (output === undefined) {
+    const read = entry && { kind: 'entry', entry, created: false } as const
+    return read === undefined ? noContent() : renderEntry(collection, request, read)
+  }
+  const { format, path, presentation } = request
+  const action = collection.attached.actions.get(request.customAction!)!
+  const content = format.item(action.showOutput(output), { up: { href: path } }, action.output!)
+  const etag = buildEtag(presentation, hashVersions(String(content)), format)
+  const isKnown = isConditional(request.headers) && isNotModified(request, { tag: etag, modified: undefined })
+  if (isKnown instanceof Problem) return isKnown
+  return isKnown ? notModified({ etag }) : ok(content, { etag, 'content-type': format.mediaType })
 }
 
 /** Whether a DELETE responds with the removed item. */

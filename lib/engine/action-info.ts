@@ -12,6 +12,8 @@ export interface ActionInfo {
   readonly safe: boolean
   /** The custom action, if it is one. */
   readonly custom?: CustomAction
+  /** Set if a safe custom action is called with GET: its input is the query string. */
+  readonly isGet?: true
   /** Set if it is about several items: an array of new ones, or those that match a filter. */
   readonly bulk?: BulkAction
 }
@@ -27,7 +29,10 @@ export interface BulkAction {
   readonly createWriteMany?: (operation: Operation) => WriteMany
 }
 
-/** An action that is not one of the six: a POST to a path of its own, such as `/orders/{id}/cancel`. */
+/**
+ * An action that is not one of the six: a POST to a path of its own, such as `/orders/{id}/cancel`. If it only reads,
+ * it is a GET as well.
+ */
 export interface CustomAction {
   /** The last segment of the path. */
   readonly name: string

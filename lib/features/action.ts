@@ -125,6 +125,7 @@ export interface CustomActionOptions<
   when? (context: { readonly item: Readonly<Item> }): boolean | string
   /**
    * Whether it only reads. Then it needs neither a transaction nor a precondition, and `run` cannot return an item.
+   * It is also served by GET, with its input as query parameters, unless the input has nested objects.
    *
    * @default false
    * @example

@@ -71,6 +71,25 @@ const operations: Readonly<Record<OperationName, OperationDescription>> = {
   }
 }
 
+/** A safe action that is called with GET has its input in the query string. */
+function describeQueryAction ({ name, at, description }: CustomAction): OperationDescription {
+  return {
+    description: description ?? `Runs the action ${name} on the ${at}, which only reads.`,
+    headers: ['If-None-Match', 'If-Match']
+  }
+}
+
+function describeInputParameters ({ input: { properties = {}, required = [] } }: CustomAction): object[] {
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    ...description !== undefined && { description },
+    schema,
+    ...schema.type === 'array' && { style: 'form', explode: false }
+  }))
+}
+
 function describeCustomAction (custom: CustomAction): OperationDescription {
   const { name, at, input, output } = custom
   const { description = `Runs the action ${name} on the ${at}.` } = custom
@@ -86,16 +105,16 @@ function describeCustomAction (custom: CustomAction): OperationDescription {
 /** Describes an operation in OpenAPI. */
 export function buildOperation (components: Components, context: OperationContext, prefix: string): object {
   const { collection, operation: info } = context
-  const { custom } = info
+  const { custom, isGet } = info
   const { description, headers, content, isContentOptional = false } = custom === undefined
     ? operations[getOperationName(info)]
-    : describeCustomAction(custom)
+    : (isGet === true ? describeQueryAction : describeCustomAction)(custom)
   const contents = new Contents(components, collection, prefix)
   const operation: OperationObject = {
     description,
     parameters: [
       ...buildPathParameters(collection, info, prefix),
-      ...buildQueryParameters(collection.lists, info),
+      ...isGet === true ? describeInputParameters(custom!) : buildQueryParameters(collection.lists, info),
       ...describeHeaderParameters(components, headers, requiresMatch(context) ? ['If-Match'] : [])
     ],
     ...content && { requestBody: { required: !isContentOptional, content: content(contents) } },

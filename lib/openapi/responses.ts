@@ -25,12 +25,14 @@ const operationsWithContent: ReadonlySet<OperationName> = new Set([
 ])
 
 function takesContent ({ operation }: OperationContext): boolean {
+  if (operation.isGet === true) return false
   return operation.custom !== undefined || operationsWithContent.has(getOperationName(operation))
 }
 
 /** A query string has a maximum length, which valid values can exceed, such as those of a long list. */
 function takesQueryString ({ operation }: OperationContext): boolean {
   const name = getOperationName(operation)
+  if (operation.isGet === true) return true
   return operation.custom === undefined && (name === 'list' || name === 'read' || operation.bulk !== undefined)
 }
 
@@ -53,7 +55,9 @@ function canBeNotFound (context: OperationContext): boolean {
 }
 
 /** Whether requests need If-Match. */
-export function requiresMatch ({ collection: { etag }, operation: { at, safe, custom } }: OperationContext): boolean {
+export function requiresMatch ({ collection: { etag }, operation }: OperationContext): boolean {
+  const { at, safe, custom, isGet } = operation
+  if (isGet === true) return false
   return custom?.requiresMatch(etag.required) ?? (etag.required && at === 'item' && !safe)
 }
 
@@ -76,7 +80,7 @@ const problemCases: readonly ProblemCase[] = [
   { status: 413, applies: takesContent },
   { status: 414, applies: takesQueryString },
   { status: 415, applies: takesContent },
-  { status: 422, applies: takesContent },
+  { status: 422, applies: (context) => takesContent(context) || context.operation.isGet === true },
   {
     status: 428,
     applies: requiresMatch
@@ -165,6 +169,19 @@ const successCases: Readonly<Record<OperationName, readonly SuccessCase[]>> = {
   removeMany: matched
 }
 
+/** The responses to GET. */
+function getQueryCases ({ name, at, output }: CustomAction): readonly SuccessCase[] {
+  if (output === undefined && at === 'collection') {
+    return [{ status: 204, description: 'The action succeeded', headers: [] }]
+  }
+  const content = output === undefined ? getItemContent : (contents: Contents) => contents.output(name, output)
+  const headers = output === undefined ? itemHeaders : ['ETag'] as const
+  return [
+    { status: 200, description: output === undefined ? 'The item' : 'The result of the action', headers, content },
+    { status: 304, description: notModified, headers }
+  ]
+}
+
 function getCustomCases ({ name, at, output }: CustomAction): readonly SuccessCase[] {
   if (output !== undefined) {
     const content = (contents: Contents): Content => contents.output(name, output)
@@ -183,9 +200,9 @@ function getCustomCases ({ name, at, output }: CustomAction): readonly SuccessCa
   ]
 }
 
-/** Whether it is a GET or QUERY. A custom action is a POST, even if it is safe. */
-function isRead ({ safe, custom }: OperationInfo): boolean {
-  return safe && custom === undefined
+/** Whether it is a GET or QUERY. */
+function isRead ({ safe, custom, isGet }: OperationInfo): boolean {
+  return safe && (custom === undefined || isGet === true)
 }
 
 const commonHeaders: readonly ResponseHeader[] = ['Cache-Control', 'Vary', 'Preference-Applied']
@@ -208,11 +225,14 @@ export function buildResponses (
 ): Record<string, ResponseObject> {
   const { collection, operation } = context
   const responses: Record<string, ResponseObject> = {}
-  const { custom } = operation
-  const cases = custom === undefined ? successCases[getOperationName(operation)] : getCustomCases(custom)
+  const { custom, isGet } = operation
+  const cases = custom === undefined
+    ? successCases[getOperationName(operation)]
+    : (isGet === true ? getQueryCases : getCustomCases)(custom)
   for (const { status, description, headers, content, applies } of cases) {
     if (applies?.(collection) === false) continue
-    const isSelection = status === 200 && isRead(operation) && collection.lists.parameters.has('fields')
+    const hasFields = custom === undefined && isRead(operation) && collection.lists.parameters.has('fields')
+    const isSelection = status === 200 && hasFields
     responses[status] = {
       description: isSelection ? `${description}. ${selection}` : description,
       headers: describeHeaders(components, getHeaders(context, headers)),

@@ -45,8 +45,9 @@ export function getOperationName ({ name, isQuery, bulk }: OperationInfo): Opera
 }
 
 export function getOperationId (collection: Collection, operation: OperationInfo, prefix: string): string {
-  // The name of a custom action is returned as it is.
-  return [...prefix.match(/\w+/g) ?? [], collection.name, getOperationName(operation)].join('.')
+  // The name of a custom action is returned as it is. With GET, it is an operation of its own.
+  const name = operation.isGet === true ? `${operation.name}.get` : getOperationName(operation)
+  return [...prefix.match(/\w+/g) ?? [], collection.name, name].join('.')
 }
 
 /** Describes the route of an operation. The prefix keeps operation ids unique if collections have the same name. */

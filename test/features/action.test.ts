@@ -256,16 +256,16 @@ test('an output is sent in the format that the client accepts', async (t) => {
   t.match(inHal.json(), { left: 3, _links: { up: { href: at } } })
 })
 
-test('other methods get 405, and OPTIONS lists POST', async (t) => {
+test('other methods get 405, and OPTIONS lists POST, and GET if the action is safe', async (t) => {
   const { app, at } = await openOrder(t)
-  for (const path of [`${at}/cancel`, '/orders/count']) {
-    for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
+  for (const [path, allow] of [[`${at}/cancel`, 'POST, OPTIONS'], ['/orders/count', 'GET, HEAD, POST, OPTIONS']]) {
+    for (const method of ['GET', 'PUT', 'DELETE', 'PATCH'].filter((method) => !allow!.includes(method))) {
       const response = await request(app, `${method} ${path}`)
       t.equal(response.statusCode, 405)
-      t.equal(response.headers.allow, 'POST, OPTIONS')
+      t.equal(response.headers.allow, allow)
     }
     const options = await request(app, `OPTIONS ${path}`)
-    t.equal(options.headers.allow, 'POST, OPTIONS')
+    t.equal(options.headers.allow, allow)
     t.equal(options.headers['accept-post'], 'application/json, application/xml')
   }
   t.equal((await request(app, `POST ${at}/unknown`)).statusCode, 404)
