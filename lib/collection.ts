@@ -103,6 +103,12 @@ export interface Definition<Item = object, Adds = never> {
   [addsType]? (adds: Adds): void
 }
 
+/** The items of a definition. */
+export type ItemOfCollection<Of> = Of extends Definition<infer Item> ? Item : never
+
+/** What the features of a definition add, such as custom actions. */
+export type AddsOfCollection<Of> = Of extends Definition<ItemOfCollection<Of>, infer Adds> ? Adds : never
+
 /** A definition with its defaults filled in and everything derived that can be derived when the app starts. */
 export interface Collection<Item = object> extends Definition<Item> {
   /** The storage without the layers of features. */

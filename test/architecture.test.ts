@@ -100,8 +100,10 @@ test('type imports follow the folders as well', async (t) => {
     if (!own || !typeOnly || getFolder(from) === '' || getFolder(to) === '') return false
     return folders.indexOf(getFolder(to)) < folders.indexOf(getFolder(from))
   })
-  // A request has the view of its caller and how responses are presented, which all that handles it needs.
+  // A request has the view of its caller and how responses are presented, which all that handles it needs. Calls from
+  // code know the relations of a definition.
   t.strictSame(describe(wrong), [
+    'engine/call-types.ts imports relations/types.ts',
     'request/request.ts imports response/presentation.ts',
     'request/request.ts imports engine/view.ts'
   ])

@@ -1,4 +1,6 @@
+import type { AddedRelations, PlaceOf } from '../relations/types.ts'
 import type { BatchClient } from './batch-types.ts'
+import type { RelatedClient } from './related-types.ts'
 import type {
   ActionMethods,
   AddsOfCollection,
@@ -13,6 +15,7 @@ import type {
 } from './types.ts'
 
 export type { BatchClient, BatchPart, BatchResult, BatchResults } from './batch-types.ts'
+export type { ReadCall, RelatedClient, RelatedListQuery } from './related-types.ts'
 export type {
   ActionMethods,
   AddsOfCollection,
@@ -79,9 +82,15 @@ interface RequestOptions extends Call {
   readonly type?: string
 }
 
+/** The methods that all collections have. With relations, those that read know them. */
+type StandardMethods<Items, Given extends Marks, Place> =
+  [Place] extends [never]
+    ? Client<Items, Given>
+    : Place extends AddedRelations ? RelatedClient<Items, Given, Place> : never
+
 /** The client of a definition: a method for each action, also for custom ones. */
 export type ClientOf<Definition, Given extends Marks = object> =
-  Client<ItemOfCollection<Definition>, Given> &
+  StandardMethods<ItemOfCollection<Definition>, Given, PlaceOf<Definition>> &
   ActionMethods<ItemOfCollection<Definition>, Given, AddsOfCollection<Definition>> &
   BulkMethods<ItemOfCollection<Definition>, Given, AddsOfCollection<Definition>>
 
@@ -141,7 +150,10 @@ export function client<Definition, Given extends Marks = object> (
     return `${base}/${encodeURIComponent(String(getId(target)))}`
   }
 
-  async function read (target: Target, call?: Call): Promise<Item> {
+  async function read (target: Target, call?: Call & { readonly expand?: object }): Promise<Item> {
+    const search = buildSearch({ expand: call?.expand })
+    // The entity tag of an item with others is not that of the item alone, which writes need.
+    if (search !== '') return remember(await (await send(`${buildUri(target)}?${search}`, call)).json() as Item)
     const tag = typeof target === 'object' ? tags.get(target) : undefined
     const headers = { ...call?.headers, ...tag && { 'if-none-match': tag } }
     const response = await send(buildUri(target), { ...call, headers })
@@ -313,12 +325,39 @@ function isSameItem (item: Item, current: Item): boolean {
   ))
 }
 
-function buildSearch (query: object): string {
+function buildSearch ({ expand = [], ...query }: { readonly expand?: object | undefined }): string {
+  const { paths, options } = Array.isArray(expand) ? { paths: expand, options: {} } : flattenExpansion(expand)
   const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query)) {
+  const parameters = { ...query, ...paths.length > 0 && { expand: paths }, ...options }
+  for (const [name, value] of Object.entries<unknown>(parameters)) {
     if (value !== undefined) search.append(name, Array.isArray(value) ? value.map(escapeComma).join() : String(value))
   }
   return String(search)
+}
+
+interface FlatExpansion {
+  /** The paths of relations: `comments.author`. */
+  readonly paths: string[]
+  /** The parameters of included lists: `expand.comments.limit`. */
+  readonly options: Record<string, unknown>
+}
+
+/** Turns the relations of `expand` into parameters of a query string. */
+function flattenExpansion (relations: object, prefix = ''): FlatExpansion {
+  const paths: string[] = []
+  const parameters: Record<string, unknown> = {}
+  for (const [name, given] of Object.entries(relations)) {
+    if (given === undefined) continue
+    const path = prefix + name
+    const { expand = {}, filter = {}, ...options } = Object(given) as Record<'expand' | 'filter', object | undefined>
+    const inner = flattenExpansion(expand, `${path}.`)
+    paths.push(path, ...inner.paths)
+    for (const [option, value] of Object.entries({ ...options, ...filter })) {
+      parameters[`expand.${path}.${option}`] = value
+    }
+    Object.assign(parameters, inner.options)
+  }
+  return { paths, options: parameters }
 }
 
 /** The values of a list are separated by commas. */

@@ -1,17 +1,11 @@
 import type { Patch } from '../http/merge-patch.ts'
 import type { InputParameter } from '../engine/call-types.ts'
-import type { Definition as AnyDefinition } from '../collection.ts'
 import type { AddedAction, AddedBulk } from '../engine/action-info.ts'
 import type { PropertyOf } from '../schema/static.ts'
 
+export type { AddsOfCollection, ItemOfCollection } from '../collection.ts'
+
 // The types of the client, derived from the type of the definition.
-
-/** The items of a definition. */
-export type ItemOfCollection<Definition> = Definition extends AnyDefinition<infer Item> ? Item : never
-
-/** What the features of a definition add, such as custom actions. */
-export type AddsOfCollection<Definition> =
-  Definition extends AnyDefinition<ItemOfCollection<Definition>, infer Adds> ? Adds : never
 
 /** The properties that the schema marks with `readOnly`, `writeOnly` and `default`. Its type does not contain that. */
 export interface Marks {

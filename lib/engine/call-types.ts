@@ -2,6 +2,15 @@ import type { Caller } from '../access/caller.ts'
 import type { Patch } from '../http/merge-patch.ts'
 import type { AddedAction, AddedBulk } from './action-info.ts'
 import type { Transaction } from '../options.ts'
+import type {
+  AddedRelations,
+  CheckedExpansion,
+  Expanded,
+  ExpandObject,
+  Expansion,
+  RelatedFilter,
+  SortKey
+} from '../relations/types.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Id, Scalar } from '../storage/contract.ts'
 
@@ -63,18 +72,22 @@ export interface StoredItem<Item> {
   readonly tag: string
 }
 
-type Operator =
+/** What a condition does with a property: `total.gte`. */
+export type FilterOperator =
   | 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'nin' | 'like' | 'null'
   /** Of arrays. */
   | 'contains' | 'overlaps'
 
-/** Conditions that must all be met, as in the content of QUERY. Dates are compared as date-times. */
-export type CallFilter<Item> = {
+/** Conditions about the properties of an item. */
+export type PropertyConditions<Item> = {
   readonly [Property in PropertyOf<Item>]?: Scalar | Date
 } & {
-  readonly [Key in `${PropertyOf<Item>}.${Operator}` | `${PropertyOf<Item>}.${string}.${Operator}`]?:
+  readonly [Key in `${PropertyOf<Item>}.${FilterOperator}` | `${PropertyOf<Item>}.${string}.${FilterOperator}`]?:
   Scalar | Date | ReadonlyArray<Scalar | Date>
-} & {
+}
+
+/** Conditions that must all be met, as in the content of QUERY. Dates are compared as date-times. */
+export type CallFilter<Item> = PropertyConditions<Item> & {
   readonly all?: ReadonlyArray<CallFilter<Item>>
   readonly any?: ReadonlyArray<CallFilter<Item>>
   readonly not?: CallFilter<Item>
@@ -148,7 +161,12 @@ export type ActionCalls<Item, Adds> = {
  * What `app.collection(definition)` returns: a method for each action, also for custom ones. The methods follow the
  * rules of the definition, as HTTP requests do. A call that is refused throws a `ProblemError`.
  */
-export type CollectionCalls<Item, Adds = never> = BasicCalls<Item> & ActionCalls<Item, Adds> & BulkCalls<Item, Adds>
+export type CollectionCalls<Item, Adds = never> =
+  StandardCalls<Item, Extract<Adds, AddedRelations>> & ActionCalls<Item, Adds> & BulkCalls<Item, Adds>
+
+/** The methods that all collections have. With relations, those that read know them. */
+type StandardCalls<Item, Place> =
+  [Place] extends [never] ? BasicCalls<Item> : Place extends AddedRelations ? RelatedCalls<Item, Place> : never
 
 /** The methods for several items that `bulk()` adds. */
 export type BulkCalls<Item, Adds> = Pick<ManyCalls<Item>, Extract<Adds, AddedBulk>['bulk']>
@@ -237,6 +255,71 @@ export interface BasicCalls<Item> {
    * })
    */
   transaction<Result> (work: (transaction: Transaction) => Promise<Result>): Promise<Result>
+}
+
+/** What a read includes. */
+export interface ReadCallOptions<in out Place extends AddedRelations, in out Given = Expansion<Place>>
+  extends CallOptions {
+  /**
+   * The related items to include: paths, or an object with options for each relation.
+   *
+   * @default none
+   * @example
+   * await app.collection(articles).read(id, { expand: ['author', 'comments.author'] })
+   */
+  readonly expand?: Given & CheckedExpansion<Given, ExpandObject<Place>>
+}
+
+/** Which items to list, with conditions and orders that can be about related items, and what to include. */
+export interface RelatedQuery<in out Place extends AddedRelations, in out Given = Expansion<Place>>
+  extends Pick<CallQuery<object>, 'q' | 'limit' | 'count'>, Pick<ReadCallOptions<Place, Given>, 'expand'> {
+  /**
+   * Conditions. Those of relations are nested: `some` and `none` of related items, or how many there are.
+   *
+   * @default all items
+   * @example
+   * filter: { status: 'published', 'author.country': 'AT', comments: { some: { 'text.like': '*x*' } } }
+   */
+  readonly filter?: RelatedFilter<Place>
+  /**
+   * Properties to sort by, also those of a related item. A `-` means descending.
+   *
+   * @default `list.order` of the definition
+   * @example
+   * sort: ['author.name', '-createdAt']
+   */
+  readonly sort?: ReadonlyArray<SortKey<Place>>
+}
+
+/** The methods of a collection with relations. Those that read know what they include. */
+export interface RelatedCalls<in out Item, in out Place extends AddedRelations>
+  extends Omit<BasicCalls<Item>, 'list' | 'pages' | 'read'> {
+  /**
+   * Reads an item, with the related items that `expand` names. Fails with `not-found` if there is none.
+   *
+   * @example
+   * const { item } = await app.collection(articles).read(id, { expand: ['author'] })
+   */
+  read<const Given extends Expansion<Place>> (
+    id: Id,
+    options?: ReadCallOptions<Place, Given>
+  ): Promise<StoredItem<Expanded<Item, Place, Given>>>
+  /**
+   * Iterates over all items that match, with the related items that `expand` names. Pages are read as they are needed.
+   *
+   * @example
+   * const query = { expand: { author: true, comments: { limit: 5, sort: ['-createdAt'] } } } as const
+   * for await (const { item } of app.collection(articles).list(query)) console.log(item.author?.name)
+   */
+  list<const Given extends Expansion<Place>> (
+    query?: RelatedQuery<Place, Given>,
+    options?: CallOptions
+  ): AsyncGenerator<StoredItem<Expanded<Item, Place, Given>>, void>
+  /** Iterates over pages, with the related items that `expand` names. */
+  pages<const Given extends Expansion<Place>> (
+    query?: RelatedQuery<Place, Given>,
+    options?: CallOptions
+  ): AsyncGenerator<StoredPage<Expanded<Item, Place, Given>>, void>
 }
 
 /** An operation of a JSON Patch (RFC 6902). */

@@ -1,5 +1,4 @@
 import { toCollection } from '../collection.ts'
-import type { Definition } from '../collection.ts'
 import { changeOperation } from '../engine/operation.ts'
 import type { Operation, Outcome, Run } from '../engine/operation.ts'
 import { BadOption } from '../errors.ts'
@@ -19,10 +18,11 @@ import type { IncomingReference } from './references.ts'
 import { checkRelations, readRelations } from './relation.ts'
 import type { Definitions, RelationOptions } from './relation.ts'
 
-type AllRelations = Readonly<Record<string, Readonly<Record<string, RelationOptions>>>>
+/** Relations by the names of collections, and then by their own. */
+export type GivenRelations = Readonly<Record<string, Readonly<Record<string, RelationOptions>>>>
 
 /** Returns the definitions, each with the feature that has its relations. */
-export function defineRelations (definitions: Definitions, given: AllRelations): Record<string, Definition> {
+export function defineRelations (definitions: Definitions, given: GivenRelations): Definitions {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(definitions, name))
   if (unknown !== undefined) {
     throw new BadOption(unknown, `relate() got relations of "${unknown}", but no definition of that name. ` +
@@ -37,7 +37,7 @@ export function defineRelations (definitions: Definitions, given: AllRelations):
 }
 
 /** Finds the references to items of one of the definitions. */
-function findIncoming (definitions: Definitions, given: AllRelations, name: string): IncomingReference[] {
+function findIncoming (definitions: Definitions, given: GivenRelations, name: string): IncomingReference[] {
   return Object.entries(given).flatMap(([source, relations]) => {
     const defined = toCollection(definitions[source]!)
     return Object.values(Object(relations) as Record<string, RelationOptions>)

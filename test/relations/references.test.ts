@@ -7,7 +7,7 @@ import { batch } from '../../lib/batch/batch.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { collection, define, ProblemError, registry } from '../../lib/index.ts'
-import { relate } from '../../lib/relations/index.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 

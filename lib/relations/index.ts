@@ -1,1 +1,0 @@
-export { relate } from './relate.ts'
