@@ -26,7 +26,9 @@ export function translateEmbedding (lists: Lists, parameters: ClientParameters):
   const embedding = syntax?.embedding
   if (expand === undefined || embedding === undefined) return { listQuery: {}, rest: parameters }
   const { [embedding.parameter]: value, ...rest } = parameters
-  const listQuery = expand.read(lists, embedding.names(value))
+  const names = embedding.names(value)
+  const listQuery = expand.read(lists, names)
   if (typeof listQuery === 'string') return badParameter(embedding.parameter, listQuery)
-  return { listQuery, rest }
+  // Messages name the parameter that the client has sent.
+  return { listQuery: { ...listQuery, expand: { [embedding.parameter]: names } }, rest }
 }

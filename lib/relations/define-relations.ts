@@ -1,11 +1,13 @@
-import { toCollection } from '../collection.ts'
+import { isDefinition, toCollection } from '../collection.ts'
 import { changeOperation } from '../engine/operation.ts'
-import type { Operation, Outcome, Run } from '../engine/operation.ts'
+import type { Operation, Outcome, RelatedData, Run } from '../engine/operation.ts'
 import { BadOption } from '../errors.ts'
 import type { Feature, Host, Relation } from '../features/feature.ts'
+import { isObject } from '../http/json-value.ts'
 import { Problem } from '../http/problems.ts'
 import { getRegistered } from '../registry.ts'
 import type { ListQuery } from '../listing/list-query.ts'
+import type { Entry } from '../storage/contract.ts'
 import { RelationAccess } from './caller-relations.ts'
 import { describeExpand } from './describe.ts'
 import { parseExpansion } from './expansion.ts'
@@ -23,6 +25,7 @@ export type GivenRelations = Readonly<Record<string, Readonly<Record<string, Rel
 
 /** Returns the definitions, each with the feature that has its relations. */
 export function defineRelations (definitions: Definitions, given: GivenRelations): Definitions {
+  checkArguments(definitions, given)
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(definitions, name))
   if (unknown !== undefined) {
     throw new BadOption(unknown, `relate() got relations of "${unknown}", but no definition of that name. ` +
@@ -36,11 +39,21 @@ export function defineRelations (definitions: Definitions, given: GivenRelations
   }))
 }
 
+function checkArguments (definitions: unknown, given: unknown): void {
+  const isValid = isObject(definitions) && isObject(given) &&
+    Object.values(definitions).every(isDefinition) && Object.values(given).every(isObject)
+  if (!isValid) {
+    throw new BadOption('(none)', 'relate() takes an object with definitions, as define() returns them, and an ' +
+      'object with the relations of each by name: { articles: { author: { to: "users", property: "authorId" } } }.')
+  }
+}
+
 /** Finds the references to items of one of the definitions. */
 function findIncoming (definitions: Definitions, given: GivenRelations, name: string): IncomingReference[] {
   return Object.entries(given).flatMap(([source, relations]) => {
     const defined = toCollection(definitions[source]!)
-    return Object.values(Object(relations) as Record<string, RelationOptions>)
+    return Object.values(relations)
+      .filter((options) => isObject(options))
       .filter(({ to, property, references }) => to === name && property !== undefined && references === true)
       .map(({ property }) => ({
         property: property!,
@@ -149,5 +162,20 @@ async function addIncluded (outcome: Outcome, { inclusions, operation, access }:
   const entries = outcome.kind === 'entry' ? [outcome.entry] : outcome.page.entries
   const addition = inclusions.length === 0 ? undefined : await include(entries, inclusions, operation)
   const { dependsOnCaller, names } = access
-  return { ...outcome, related: { addition, dependsOnCaller, collections: names } }
+  return { ...outcome, related: merge(outcome.related, { addition, dependsOnCaller, collections: names }) }
+}
+
+/** A feature of the app may add something as well. */
+function merge (first: RelatedData | undefined, second: RelatedData): RelatedData {
+  if (first === undefined) return second
+  const additions = [first.addition, second.addition].filter((addition) => addition !== undefined)
+  const addition = {
+    add: (entry: Entry<object>) => Object.fromEntries(additions.flatMap((one) => Object.entries(one.add(entry)))),
+    version: (entry: Entry<object>) => additions.map((one) => one.version(entry)).join('')
+  }
+  return {
+    addition: additions.length === 0 ? undefined : addition,
+    dependsOnCaller: first.dependsOnCaller || second.dependsOnCaller,
+    collections: [...new Set([...first.collections, ...second.collections])]
+  }
 }

@@ -1,3 +1,4 @@
+import { toPointer } from '../http/json-pointer.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { parseCondition, parseFilterKey, parseOperand, suggestKeys } from '../listing/conditions.ts'
@@ -6,6 +7,7 @@ import type { ListFilter, ListQuery } from '../listing/list-query.ts'
 import type { Lists } from '../listing/lists.ts'
 import { getParameter } from '../listing/parameters.ts'
 import { parseQueryContent } from '../listing/query-content.ts'
+import type { Failure } from '../schema/failures.ts'
 import type { Condition } from '../storage/contract.ts'
 import type { CallerRelation, CallerRelations } from './caller-relations.ts'
 import { ExpandText } from './extend-lists.ts'
@@ -30,14 +32,26 @@ interface Wanted {
   readonly inner: Map<string, Wanted>
 }
 
+/** Where a mistake is. */
+interface Spot {
+  /** The parameter of the query string. */
+  readonly parameter: string
+  /** The JSON Pointer, if the content of a QUERY or a call has the mistake. */
+  readonly pointer: string | undefined
+}
+
 /** Parses `expand` and the parameters that continue its name. `count` is how many items the response has at most. */
 export function parseExpansion (
   relations: CallerRelations,
   given: NonNullable<ListQuery['expand']>,
   count: number
 ): readonly Inclusion[] | Problem {
+  // A syntax of a client has another name for it.
+  const parameter = Object.keys(given).find((name) => !name.startsWith('expand.')) ?? 'expand'
+  const isContent = given.expand !== undefined && !(given.expand instanceof ExpandText)
+  const spot = { parameter, pointer: isContent ? '/expand' : undefined }
   try {
-    const inclusions = readInclusions(readWanted(given), { relations, path: '', level: 1 })
+    const inclusions = readInclusions(readWanted(given, spot), { relations, path: '', level: 1, spot })
     checkCost(inclusions, count)
     return inclusions
   } catch (thrown) {
@@ -46,28 +60,40 @@ export function parseExpansion (
   }
 }
 
-function refuse (parameter: string, expected: string): never {
-  throw problem('invalid-query', { detail: `${parameter} must be ${expected}.`, properties: { parameter } })
+function refuse ({ parameter, pointer }: Spot, expected: string): never {
+  throw pointer === undefined
+    ? problem('invalid-query', { detail: `${parameter} must be ${expected}.`, properties: { parameter } })
+    : problem('validation-failed', {
+      detail: 'The query is invalid.',
+      properties: { errors: [{ pointer, message: `must be ${expected}` }] }
+    })
 }
 
-function readWanted ({ expand, ...options }: NonNullable<ListQuery['expand']>): Wanted['inner'] {
+function readWanted (given: NonNullable<ListQuery['expand']>, spot: Spot): Wanted['inner'] {
   const wanted: Wanted = { options: new Map(), inner: new Map() }
-  if (isObject(expand)) addObject(wanted, expand)
-  else addPaths(wanted, expand)
+  const { [spot.parameter]: expand = [], ...options } = given
+  if (isObject(expand) && !(expand instanceof ExpandText)) addObject(wanted, expand, ['expand'])
+  else addPaths(wanted, expand, spot)
   for (const [name, value] of Object.entries(options)) {
     const segments = name.split('.').slice(1)
     let place = wanted
     while (place.inner.has(segments[0] ?? '')) place = place.inner.get(segments.shift()!)!
-    if (place === wanted) refuse(name, `about a relation that expand names: ${[...wanted.inner.keys()].join(', ')}`)
+    if (place === wanted) {
+      const named = [...wanted.inner.keys()]
+      refuse({ parameter: name, pointer: undefined }, named.length === 0
+        ? 'about a relation that expand names: add expand to the query'
+        : `about a relation that expand names: ${named.join(', ')}`)
+    }
     place.options.set(segments.join('.'), value)
   }
   return wanted.inner
 }
 
 /** `author,comments.author`: a path includes what leads to it. */
-function addPaths (wanted: Wanted, paths: unknown): void {
+function addPaths (wanted: Wanted, given: unknown, spot: Spot): void {
+  const paths = given instanceof ExpandText ? given.text.split(',') : given
   const isList = Array.isArray(paths) && paths.length <= maxPaths && paths.every((path) => typeof path === 'string')
-  if (!isList) refuse('expand', `up to ${maxPaths} relations, separated by commas`)
+  if (!isList) refuse(spot, `up to ${maxPaths} relations${spot.pointer === undefined ? ', separated by commas' : ''}`)
   for (const path of paths as readonly string[]) {
     let place = wanted
     for (const name of path.split('.')) place = addInner(place, name)
@@ -75,16 +101,25 @@ function addPaths (wanted: Wanted, paths: unknown): void {
 }
 
 /** `{ comments: { limit: 5, expand: { author: true } } }` */
-function addObject (wanted: Wanted, given: Record<string, unknown>): void {
+function addObject (wanted: Wanted, given: Record<string, unknown>, at: readonly string[]): void {
   for (const [name, value] of Object.entries(given)) {
     const inner = addInner(wanted, name)
     if (value === true) continue
-    if (!isObject(value)) refuse(`expand.${name}`, 'true, or an object with options')
-    const { expand, ...options } = value as Record<string, unknown>
+    const path = [...at, name]
+    if (!isObject(value)) return refuseContent(path, 'true, or an object with options')
+    const { expand, ...options } = value
     for (const [option, set] of Object.entries(options)) inner.options.set(option, set)
-    if (isObject(expand)) addObject(inner, expand)
-    else if (expand !== undefined) addPaths(inner, expand)
+    if (isObject(expand)) addObject(inner, expand, [...path, 'expand'])
+    else if (expand !== undefined) addPaths(inner, expand, toContentSpot([...path, 'expand']))
   }
+}
+
+function toContentSpot (path: readonly string[]): Spot {
+  return { parameter: 'expand', pointer: toPointer(path) }
+}
+
+function refuseContent (path: readonly string[], expected: string): never {
+  return refuse(toContentSpot(path), expected)
 }
 
 function addInner ({ inner }: Wanted, name: string): Wanted {
@@ -98,19 +133,21 @@ interface Place {
   /** Ends with a dot, unless it is empty. */
   readonly path: string
   readonly level: number
+  readonly spot: Spot
 }
 
-function readInclusions (wanted: Wanted['inner'], { relations, path, level }: Place): Inclusion[] {
+function readInclusions (wanted: Wanted['inner'], { relations, path, level, spot }: Place): Inclusion[] {
   return [...wanted].map(([name, { options, inner }]) => {
-    if (level > maxLevels) refuse('expand', `at most ${maxLevels} levels deep, unlike ${JSON.stringify(path + name)}`)
+    if (level > maxLevels) refuse(spot, `at most ${maxLevels} levels deep, unlike ${JSON.stringify(path + name)}`)
     const found = relations.opened.get(name)
     if (found === undefined) {
       const known = relations.names.map((known) => path + known).join(', ')
-      return refuse('expand', known === ''
+      return refuse(spot, known === ''
         ? `shorter: ${path.slice(0, -1)} has no relations`
-        : `relations separated by commas: ${known}; not ${JSON.stringify((path + name).slice(0, 50))}`)
+        : `relations${spot.pointer === undefined ? ' separated by commas' : ''}: ${known}; ` +
+          `not ${JSON.stringify((path + name).slice(0, 50))}`)
     }
-    const place = { relations: found.relations, path: `${path}${name}.`, level: level + 1 }
+    const place = { relations: found.relations, path: `${path}${name}.`, level: level + 1, spot }
     return { ...found, listQuery: readOptions(found, options, place.path), inclusions: readInclusions(inner, place) }
   })
 }
@@ -127,15 +164,15 @@ function readOptions ({ relation, reading }: CallerRelation, options: Wanted['op
   const conditions: Condition[] = []
   const filters: ListFilter[] = []
   for (const [option, value] of options) {
-    const parameter = `expand.${path}${option}`
+    const spot = findSpot(path, option, value)
     if ((isMany ? manyOptions : oneOptions).includes(option)) {
-      Object.assign(listQuery, readParameter(lists, { option, value, parameter }))
+      Object.assign(listQuery, readParameter(lists, { option, value, spot }))
     } else if (!isMany) {
-      refuse(parameter, `omitted: one item is included. Available: expand.${path}fields`)
+      refuse(spot, `omitted: ${path.slice(0, -1)} is one item. Available: ${oneOptions.join(', ')}`)
     } else if (option === 'filter' && isObject(value)) {
-      filters.push(readFilter(lists, value, parameter))
+      filters.push(readFilter(lists, value, spot))
     } else {
-      conditions.push(readCondition(lists, { option, value, parameter }))
+      conditions.push(readCondition(lists, { option, value, spot }))
     }
   }
   if (conditions.length > 0) filters.push(...lists.relations?.group(conditions) ?? conditions)
@@ -147,43 +184,50 @@ function readOptions ({ relation, reading }: CallerRelation, options: Wanted['op
 interface Option {
   readonly option: string
   readonly value: unknown
-  /** The name of the parameter, for messages. */
-  readonly parameter: string
+  readonly spot: Spot
 }
 
-function readParameter (lists: Lists, { option, value, parameter }: Option): ListQuery {
+function findSpot (path: string, option: string, value: unknown): Spot {
+  const names = path.slice(0, -1).split('.')
+  return {
+    parameter: `expand.${path}${option}`,
+    pointer: value instanceof ExpandText ? undefined : toPointer([...names.flatMap((name) => ['expand', name]), option])
+  }
+}
+
+function readParameter (lists: Lists, { option, value, spot }: Option): ListQuery {
   const known = getParameter(lists, option)
-  if (known === undefined) return refuse(parameter, `omitted: ${lists.name} cannot be queried with ${option}`)
+  if (known === undefined) return refuse(spot, `omitted: ${lists.name} cannot be queried with ${option}`)
   const given = value instanceof ExpandText ? known.ofText(value.text) : value
   // A list by itself has at least one item; an included one may be there for its count.
   if (option === 'limit' && given === 0 && lists.parameters.has('count')) return { limit: 0 }
   const part = known.read(lists, given)
-  return typeof part === 'string' ? refuse(parameter, part) : part
+  return typeof part === 'string' ? refuse(spot, part) : part
 }
 
-function readFilter (lists: Lists, value: unknown, parameter: string): ListFilter {
+function readFilter (lists: Lists, value: unknown, { pointer: at }: Spot): ListFilter {
   const parsed = parseQueryContent(lists, { filter: value })
-  if (parsed instanceof Problem) {
-    const { errors } = parsed.properties as { errors: ReadonlyArray<{ pointer: string, message: string }> }
-    throw problem('invalid-query', {
-      detail: `${parameter}: ${errors.map(({ pointer, message }) => `${pointer} ${message}`).join('; ')}`,
-      properties: { parameter }
-    })
-  }
-  return parsed.filter ?? { all: [] }
+  if (!(parsed instanceof Problem)) return parsed.filter ?? { all: [] }
+  const { errors } = parsed.properties as { errors: readonly Failure[] }
+  const outer = at!.slice(0, -'/filter'.length)
+  throw problem('validation-failed', {
+    detail: 'The query is invalid.',
+    properties: { errors: errors.map(({ pointer, message }) => ({ pointer: outer + pointer, message })) }
+  })
 }
 
-function readCondition (lists: Lists, { option, value, parameter }: Option): Condition {
+function readCondition (lists: Lists, { option, value, spot }: Option): Condition {
   const key = parseFilterKey(option, lists.filterable)
   if (key === undefined) {
     const available = `${manyOptions.join(', ')} and conditions. ${suggestKeys(option, lists.filterable)}`
+    if (spot.pointer !== undefined) refuse(spot, `omitted. Available: ${available}`)
     throw problem('invalid-query', {
-      detail: `The query parameter ${JSON.stringify(parameter)} is unknown. Available: ${available}`,
-      properties: { parameter }
+      detail: `The query parameter ${JSON.stringify(spot.parameter)} is unknown. Available: ${available}`,
+      properties: { parameter: spot.parameter }
     })
   }
   const condition = parseCondition(key, value instanceof ExpandText ? parseOperand(key, value.text) : value)
-  return 'expected' in condition ? refuse(parameter, condition.expected) : condition
+  return 'expected' in condition ? refuse(spot, condition.expected) : condition
 }
 
 /** The sum of the largest pages that the response could include. */

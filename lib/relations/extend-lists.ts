@@ -13,7 +13,8 @@ type QueryableProperties = ReadonlyMap<string, QueryableProperty>
 
 /** Returns the lists of a collection with the properties of related items, as far as the caller can read them. */
 export function extendLists (lists: Lists, { opened }: CallerRelations): Lists {
-  if (opened.size === 0) return lists
+  const relations = new RelationQueries(opened)
+  if (opened.size === 0) return { ...lists, relations }
   const filterable = new Map(lists.filterable)
   const sortable = new Map(lists.sortable)
   const known = new Map(lists.known)
@@ -39,7 +40,7 @@ export function extendLists (lists: Lists, { opened }: CallerRelations): Lists {
     sortable,
     known,
     parameters,
-    relations: new RelationQueries(opened)
+    relations
   }
 }
 
@@ -61,7 +62,7 @@ function toCount (name: string): QueryableProperty {
   }
 }
 
-/** The text of a parameter of `expand`, as the parser of the included list gets it. */
+/** The text of a parameter of `expand` in a query string. In the content of a QUERY, values are not texts. */
 export class ExpandText {
   readonly text: string
 
@@ -72,7 +73,7 @@ export class ExpandText {
 
 /** The parameter `expand`: paths separated by commas or, in the content of QUERY, an array or an object. */
 export const expandParameter: Pick<QueryParameter, 'ofText' | 'read'> = {
-  ofText: (text) => text.split(','),
+  ofText: (text) => new ExpandText(text),
   read: (_lists, value) => ({ features: { expand: '' }, expand: { expand: value } })
 }
 

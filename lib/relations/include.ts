@@ -125,9 +125,8 @@ function show (related: Related, parent: Entry<object>, operation: Operation): u
   const { inclusion, additions } = related
   const { relation, reading, listQuery } = inclusion
   const page = findPage(related, parent)
-  const items = page.entries.map((entry) => {
-    return applySelection(getType(inclusion), entry, { fields: listQuery.fields, additions })
-  })
+  const type = operation.isApp ? storedType : getType(inclusion)
+  const items = page.entries.map((entry) => applySelection(type, entry, { fields: listQuery.fields, additions }))
   if (!relation.isMany) return items[0] ?? null
   const isCounted = listQuery.count === true
   const next = page.more && reading !== undefined ? buildNext(inclusion, { parent, page, operation }) : undefined
@@ -139,6 +138,8 @@ function show (related: Related, parent: Entry<object>, operation: Operation): u
 }
 
 /** The app itself sees the items as they are stored. */
+const storedType: Pick<ItemType, 'show'> = { show: (item) => item }
+
 function getType ({ reading, target: { collection } }: Inclusion): ItemType {
   return reading?.view.type ?? collection.type
 }

@@ -17,7 +17,11 @@ export interface Selection {
 }
 
 /** Returns the selected parts of the item, with the additions. */
-export function applySelection (type: ItemType, entry: Entry<object>, { fields, additions }: Selection): object {
+export function applySelection (
+  type: Pick<ItemType, 'show'>,
+  entry: Entry<object>,
+  { fields, additions }: Selection
+): object {
   const item = type.show(entry.item)
   const picked = fields === undefined
     ? item
