@@ -15,7 +15,7 @@ import { postgres } from '../lib/storage/postgres.ts'
 import { sqlite } from '../lib/storage/sqlite.ts'
 import { action } from '../lib/features/action.ts'
 import { bulk } from '../lib/features/bulk.ts'
-import { expand } from '../lib/features/expand.ts'
+import { relate } from '../lib/relations/relate.ts'
 import { timeout } from '../lib/features/timeout.ts'
 import { version } from '../lib/features/version/version.ts'
 import { within } from '../lib/features/within.ts'
@@ -109,12 +109,17 @@ const mistakes: Readonly<
       /got the function bulk/
     ],
     [
-      'a relation to the name of a collection',
-      () => define(users).with(expand({ team: { collection: 'teams', property: 'email' } } as never)),
-      /the relation "team" needs the collection that define\(\) returned.*property/
+      'a relation to an unknown name',
+      () => relate({ users: define(users) }, { users: { team: { to: 'teams', property: 'email' } } } as never),
+      /the relation "team" leads to "teams"\. Use one of users/
     ],
-    ['a relation to nothing', () => define(users).with(expand({ team: undefined } as never)), /the relation "team" needs/],
-    ['no relations', () => define(users).with(expand(undefined as never)), /expand takes an object/],
+    [
+      'a relation to nothing',
+      () => relate({ users: define(users) }, { users: { team: undefined } } as never),
+      /relate: the relation "team" takes an object/
+    ],
+    ['no relations', () => relate({ users: define(users) }, undefined as never), /relate\(\) takes/],
+    ['a relation of nothing', () => relate({ users: users as never }, {} as never), /relate\(\) takes/],
     ['the name of a parent', () => define(users).with(within('teams' as never, 'email')), /within\(\) needs the parent/],
     ['a version of a name', () => version('users' as never, 'v1', {} as never), /version\(\) needs the current collection/],
     [

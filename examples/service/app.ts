@@ -3,10 +3,11 @@ import swaggerUi from '@fastify/swagger-ui'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import collection, { registry } from 'fastify-collections'
+import { relate } from 'fastify-collections/relations'
 import { service } from 'fastify-collections/service'
 import { within } from 'fastify-collections/within'
 import { closeConnections } from './close-connections.ts'
-import { articles, firstArticles, withPublish } from './collections/articles.ts'
+import { articles, firstArticles, publish } from './collections/articles.ts'
 import { firstProducts, furtherProduct, products } from './collections/products.ts'
 import { firstUsers, users } from './collections/users.ts'
 import type { Database } from './database.ts'
@@ -14,9 +15,11 @@ import { seed, seedMany } from './seed.ts'
 
 /** Creates the app: three collections over one database, which is closed with the app. */
 export async function build (database: Database, further: number): Promise<FastifyInstance> {
-  const people = await users(database)
-  const texts = await articles(database, people)
-  const publishable = withPublish(texts)
+  const { users: people, articles: texts } = relate(
+    { users: await users(database), articles: await articles(database) },
+    { articles: { author: { to: 'users', property: 'authorId' } } }
+  )
+  const publishable = texts.with(publish)
   const goods = await products(database)
 
   const app = Fastify()

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import { memory } from '../../lib/storage/memory.ts'
-import { expand } from '../../lib/features/expand.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { build, created, notes, request } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 import { define } from '../define.ts'
@@ -72,9 +72,9 @@ for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefin
 }
 
 test('an expanded item counts toward the page size once for each item that includes it', async (t) => {
-  const books = notes()
-  const stories = define({ name: 'stories', schema: Story, storage: memory() }).with(
-    expand({ bound: { collection: books, property: 'book' } } as never)
+  const { books, stories } = relate(
+    { books: notes(), stories: define({ name: 'stories', schema: Story, storage: memory() }) },
+    { stories: { bound: { to: 'books', property: 'book' } } }
   )
   const app = await build(t, [books, stories])
   const {

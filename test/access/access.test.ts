@@ -10,7 +10,7 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import collection, { allowedActions, define, defineWith, problem } from '../../lib/index.ts'
 import type { AccessContext, AccessOptions, Definition, Options } from '../../lib/index.ts'
-import { expand } from '../../lib/features/expand.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { within } from '../../lib/features/within.ts'
@@ -803,7 +803,6 @@ test('responses that depend on the caller are not cached unless the definition s
 })
 
 test('responses with nested or expanded items follow the cache policy of the other collection', async (t) => {
-  const parents = notes({ name: 'parents' })
   const Child = Type.Object({ id: Type.Integer(), parentId: Type.Integer() })
   const options = {
     name: 'children',
@@ -811,8 +810,10 @@ test('responses with nested or expanded items follow the cache policy of the oth
     id: { generate: 'storage' },
     storage: memory({ items: [{ id: 1, parentId: 1 }] })
   } as const
-  const children = define({ ...options, cache: { read: 'public, max-age=60' } }).with(
-    expand({ parent: { collection: parents, property: 'parentId' } })
+  const toParent = { children: { parent: { to: 'parents', property: 'parentId' } } } as const
+  const { parents, children } = relate(
+    { parents: notes({ name: 'parents' }), children: define({ ...options, cache: { read: 'public, max-age=60' } }) },
+    toParent
   )
   const app = await serve(t, [parents, children])
   t.equal((await request(app, 'GET /children/1')).headers['cache-control'], 'public, max-age=60')
@@ -832,12 +833,8 @@ test('responses with nested or expanded items follow the cache policy of the oth
   })
   const nested = await serve(t, [parents, define(options).with(within(parents, 'parentId'))])
   t.equal((await request(nested, 'GET /parents/1/children', as('ada'))).headers['cache-control'], 'no-store')
-  const cached = await serve(t, [
-    parents,
-    define({ ...options, cache: 'private, max-age=5' })
-      .with(expand({ parent: { collection: parents, property: 'parentId' } }))
-      .with(within(parents, 'parentId'))
-  ])
+  const related = relate({ parents, children: define({ ...options, cache: 'private, max-age=5' }) }, toParent)
+  const cached = await serve(t, [parents, related.children.with(within(parents, 'parentId'))])
   const answer = await request(cached, 'GET /parents/1/children?expand=parent', as('ada'))
   t.strictSame(
     [answer.headers['cache-control'], answer.headers.vary],

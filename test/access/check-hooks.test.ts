@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import type { FastifyRequest } from 'fastify'
 import { test } from 'tap'
+import type { Test } from 'tap'
 import collection, { define, problem } from '../../lib/index.ts'
 import { version } from '../../lib/features/version/version.ts'
 import type { Options } from '../../lib/index.ts'
@@ -9,7 +10,7 @@ import { memory } from '../../lib/storage/memory.ts'
 import { action } from '../../lib/features/action.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { bulk } from '../../lib/features/bulk.ts'
-import { expand } from '../../lib/features/expand.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { within } from '../../lib/features/within.ts'
 import { build, request } from '../app.ts'
 
@@ -41,6 +42,15 @@ function articles (options: Partial<Options<typeof Article>> = {}) {
   })
 }
 
+/** Starts an app in which articles lead to people. */
+async function startRelated (t: Test, hooked: ReturnType<typeof people>, reader = articles()) {
+  const related = relate(
+    { people: hooked, articles: reader },
+    { articles: { person: { to: 'people', property: 'author' } } }
+  )
+  return await (await build(t, Object.values(related))).ready()
+}
+
 const refused = { code: 'FST_COLLECTION_BAD_OPTION', message: /hooks/ }
 
 for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const) {
@@ -48,11 +58,7 @@ for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as
     for (const action of ['all', 'read'] as const) {
       for (const given of [authenticate, [log, authenticate]]) {
         const hooked = people({ routes: { [action]: { [hook]: given } } })
-        t.throws(
-          () => articles().with(expand({ person: { collection: hooked, property: 'author' } })),
-          refused,
-          `expand, ${action}`
-        )
+        await t.rejects(startRelated(t, hooked), refused, `relation, ${action}`)
         t.throws(() => articles().with(within(hooked, 'author')), refused, `nested, ${action}`)
       }
     }
@@ -63,25 +69,22 @@ for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as
         all: { onSend: async () => {}, onResponse: log }
       }
     })
-    t.doesNotThrow(
-      () => articles().with(expand({ person: { collection: unrelated, property: 'author' } })),
-      'hooks that do not protect reads'
-    )
+    await t.resolves(startRelated(t, unrelated), 'hooks that do not protect reads')
     t.doesNotThrow(() => articles().with(within(unrelated, 'author')))
   })
 }
 
 test('the error message states how to fix it', async (t) => {
   const hooked = people({ routes: { all: { onRequest: authenticate } } })
-  t.throws(() => articles().with(expand({ person: { collection: hooked, property: 'author' } })), {
+  await t.rejects(startRelated(t, hooked), {
     message:
       'Collection articles: the relation "person" reads people, but the hooks in the routes of people do not run for it. ' +
-      'State in access.allow of people who may read it ("public" means everyone), or add the same hooks to routes.all of articles.'
+      'State in access.allow.read of people who may read it ("public" means everyone), or add the same hooks to routes.all of articles.'
   })
   t.throws(() => articles().with(within(hooked, 'author')), {
     message:
       'Collection articles: within() reads people, but the hooks in the routes of people do not run for it. ' +
-      'State in access.allow of people who may read it ("public" means everyone), or add the same hooks to routes.all of articles.'
+      'State in access.allow.read of people who may read it ("public" means everyone), or add the same hooks to routes.all of articles.'
   })
 })
 
@@ -91,22 +94,23 @@ test('a collection with hooks can be expanded or nested if it has access rules f
     { access: { allow: 'public' } },
     { access: { allow: { read: 'public' } } },
     { access: { allow: { all: () => false } } },
-    { access: { authenticate: () => undefined } },
-    { access: { authenticate: () => undefined, allow: { remove: 'public' } } }
+    { access: { authenticate: () => undefined, allow: { read: 'authenticated' } } }
   ]
   for (const options of stated) {
     const hooked = people({ routes, ...options })
-    t.doesNotThrow(() => articles().with(expand({ person: { collection: hooked, property: 'author' } })))
+    await t.resolves(startRelated(t, hooked))
     t.doesNotThrow(() => articles().with(within(hooked, 'author')))
   }
   const unstated: Array<Partial<Options<typeof Person>>> = [
+    { access: { authenticate: () => undefined } },
+    { access: { authenticate: () => undefined, allow: { remove: 'public' } } },
     { access: { allow: { remove: () => false } } },
     { access: { scope: () => ({ values: { owner: 'ada' } }) } },
     { access: { visible: { name: () => true } } }
   ]
   for (const options of unstated) {
     const hooked = people({ routes, ...options })
-    t.throws(() => articles().with(expand({ person: { collection: hooked, property: 'author' } })), refused)
+    await t.rejects(startRelated(t, hooked), refused)
     t.throws(() => articles().with(within(hooked, 'author')), refused)
     const older = version(hooked, 'v1', {
       schema: Person,
@@ -124,10 +128,12 @@ test('a collection with hooks can be expanded or nested if it has access rules f
 
 test('a collection with hooks can be expanded or nested by a collection with the same hooks', async (t) => {
   const hooked = people({ routes: { all: { onRequest: authenticate } } })
-  const relations = { person: { collection: hooked, property: 'author' } } as const
-  const both = articles({ routes: { all: { preHandler: [log, authenticate] } } }).with(expand(relations))
+  const { people: persons, articles: both } = relate(
+    { people: hooked, articles: articles({ routes: { all: { preHandler: [log, authenticate] } } }) },
+    { articles: { person: { to: 'people', property: 'author' } } }
+  )
   const app = await build(t, [
-    hooked,
+    persons,
     both,
     articles({ routes: { all: { onRequest: authenticate } } }).with(within(hooked, 'author'))
   ])
@@ -138,11 +144,11 @@ test('a collection with hooks can be expanded or nested by a collection with the
   const every = Object.fromEntries(
     ['list', 'create', 'read', 'replace', 'update', 'remove'].map((action) => [action, { onRequest: authenticate }])
   )
-  t.doesNotThrow(() => articles({ routes: every }).with(expand(relations)), 'a check for each action')
+  await t.resolves(startRelated(t, hooked, articles({ routes: every })), 'a check for each action')
   const { create, ...some } = every
-  t.throws(() => articles({ routes: some }).with(expand(relations)), refused, 'a check for some actions only')
-  t.doesNotThrow(
-    () => articles({ routes: some, actions: ['list', 'read'] }).with(expand(relations)),
+  await t.rejects(startRelated(t, hooked, articles({ routes: some })), refused, 'a check for some actions only')
+  await t.resolves(
+    startRelated(t, hooked, articles({ routes: some, actions: ['list', 'read'] })),
     'a check for every action that is served'
   )
 })
@@ -242,10 +248,11 @@ test('hooks of the app run for every collection registered in it', async (t) => 
   const app = Fastify()
   t.after(() => app.close())
   app.addHook('onRequest', authenticate)
-  const parent = people()
-  for (const each of [parent, articles().with(expand({ person: { collection: parent, property: 'author' } }))]) {
-    await app.register(collection, each)
-  }
+  const related = relate(
+    { people: people(), articles: articles() },
+    { articles: { person: { to: 'people', property: 'author' } } }
+  )
+  for (const each of Object.values(related)) await app.register(collection, each)
   t.equal((await request(app, 'GET /articles?expand=person')).statusCode, 401)
 })
 

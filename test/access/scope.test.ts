@@ -10,7 +10,7 @@ import type { AccessOptions, Adapter, Definition, Options, ScopeFunction, Shape,
 import { memory } from '../../lib/storage/memory.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 import { bulk } from '../../lib/features/bulk.ts'
-import { expand } from '../../lib/features/expand.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { within } from '../../lib/features/within.ts'
 import { gate, logged, request as sendRequest } from '../app.ts'
 
@@ -456,7 +456,7 @@ test('a nested collection is limited to the parents of the caller and has its ow
 })
 
 test('expand returns only items that the caller may read, and null otherwise', async (t) => {
-  const teams = define({
+  const ownTeams = define({
     name: 'teams',
     schema: Type.Object({ id: Type.Integer(), owner: Type.String() }),
     id: { generate: 'storage' },
@@ -479,7 +479,7 @@ test('expand returns only items that the caller may read, and null otherwise', a
     }
   })
   const Player = Type.Object({ id: Type.Integer(), teamId: Type.Integer() })
-  const players = define({
+  const allPlayers = define({
     name: 'players',
     schema: Player,
     id: { generate: 'storage' },
@@ -489,7 +489,11 @@ test('expand returns only items that the caller may read, and null otherwise', a
         { id: 2, teamId: 2 }
       ]
     })
-  }).with(expand({ team: { collection: teams, property: 'teamId' } }))
+  })
+  const { teams, players } = relate(
+    { teams: ownTeams, players: allPlayers },
+    { players: { team: { to: 'teams', property: 'teamId' } } }
+  )
   const request = await serve(t, players, teams)
   const listTeams = async (user?: string): Promise<unknown> =>
     (await request('GET /players?expand=team', user))

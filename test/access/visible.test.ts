@@ -12,7 +12,7 @@ import { sqlite } from '../../lib/storage/sqlite.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { jsonServer } from '../../lib/features/query-syntaxes/json-server.ts'
 import { reactAdmin } from '../../lib/features/query-syntaxes/react-admin.ts'
-import { expand } from '../../lib/features/expand.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { modified, request as sendRequest } from '../app.ts'
 import { controlClock } from '../clock.ts'
 import { define } from '../define.ts'
@@ -350,20 +350,19 @@ test('parallel writers who see different properties lose no updates', async (t) 
 })
 
 test('an expanded item contains only properties that the caller can see', async (t) => {
-  const persons = people()
   const Task = Type.Object({ id: Type.Integer(), personId: Type.Integer(), secretId: Type.Integer() })
-  const tasks = define({
-    name: 'tasks',
-    schema: Task,
-    id: { generate: 'storage' },
-    storage: memory({ items: [{ id: 1, personId: 1, secretId: 2 }] }),
-    access: { ...authentication, visible: { secretId: hr } }
-  }).with(
-    expand({
-      person: { collection: persons, property: 'personId' },
-      secret: { collection: persons, property: 'secretId' }
+  const { persons, tasks } = relate({
+    persons: people(),
+    tasks: define({
+      name: 'tasks',
+      schema: Task,
+      id: { generate: 'storage' },
+      storage: memory({ items: [{ id: 1, personId: 1, secretId: 2 }] }),
+      access: { ...authentication, visible: { secretId: hr } }
     })
-  )
+  }, {
+    tasks: { person: { to: 'persons', property: 'personId' }, secret: { to: 'persons', property: 'secretId' } }
+  })
   const request = await serve(t, persons, tasks)
   const person = async (user: string): Promise<unknown> => (await request('GET /tasks/1?expand=person', user)).json().person
   t.match(await person('hr'), { salary: 300, notes: { text: 'brilliant' } })

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { test } from 'tap'
 import { batch } from '../../lib/batch/batch.ts'
-import { expand } from '../../lib/features/expand.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { within } from '../../lib/features/within.ts'
@@ -586,13 +586,33 @@ test('references fill objects, arrays and JSON Patches, and leave other parts as
   }
 })
 
-test('expand is not supported in a batch, which says so', async (t) => {
-  const { orders } = defineShop()
-  const lines = define({ name: 'lines', schema: Line, storage: memory() })
-    .with(expand({ order: { collection: orders, property: 'orderId' } }))
+test('a batch reads items with related items, which it may have written', async (t) => {
+  const shop = defineShop()
+  const { orders, lines } = relate(
+    { orders: shop.orders, lines: shop.lines },
+    {
+      lines: { order: { to: 'orders', property: 'orderId' } },
+      orders: { lines: { to: 'lines', by: 'orderId', limit: 1 } }
+    }
+  )
   const app = await serveShop(t, { orders, lines })
-  t.match((await sendBatch(app, [{ method: 'GET', path: '/lines?expand=order' }])).json(), {
-    problem: { code: 'invalid-query', detail: /expand is not supported in a batch/ }
+  const line = { method: 'POST', path: '/lines', content: { sku: 'A1', quantity: 2 }, refs: { '/orderId': 'o#/id' } }
+  const results = (await sendBatch(app, [
+    { id: 'o', method: 'POST', path: '/orders', content: { customer: 7 } },
+    line,
+    { ...line, content: { sku: 'B2', quantity: 1 } },
+    { method: 'GET', path: '/orders?expand=lines&expand.lines.count=true&lines.some.sku=B2' },
+    { method: 'GET', path: '/lines?expand=order&sort=sku' },
+    { method: 'GET', path: '/orders/{o#/id}?expand=lines' }
+  ])).json()
+  const included = { items: [{ sku: 'A1' }], total: 2, next: /^\/lines\?orderId=.*&cursor=/ }
+  t.match(results[3], { status: 200, content: [{ customer: 7, lines: included }] })
+  t.match(results[4], { status: 200, content: [{ sku: 'A1', order: { customer: 7 } }, { sku: 'B2' }] })
+  t.match(results[5], { status: 200, content: { lines: { items: [{ sku: 'A1' }] } } })
+  t.notOk('lastModified' in results[5])
+  t.match((await app.inject(results[3].content[0].lines.next)).json(), [{ sku: 'B2' }])
+  t.match((await sendBatch(app, [{ method: 'GET', path: '/lines?expand=nobody' }])).json(), {
+    problem: { code: 'invalid-query', detail: /relations separated by commas: order; not "nobody"/ }
   })
 })
 

@@ -1,6 +1,6 @@
 import * as features from '../../lib/features/index.ts'
 import type { Collection } from '../../lib/collection.ts'
-import { expand } from '../../lib/features/expand.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { ada, alan, grace, notes, users } from './collections.ts'
 import type { Area, Recorder } from './recorder.ts'
 
@@ -134,8 +134,10 @@ export const bulk: Area = async (recorder) => {
 }
 
 export const expansion: Area = async (recorder) => {
-  const people = users({ id: { generate: counter() } })
-  const articles = notes({ name: 'articles' }).with(expand({ author: { collection: people, property: 'owner' } }))
+  const { people, articles } = relate(
+    { people: users({ id: { generate: counter() } }), articles: notes({ name: 'articles' }) },
+    { articles: { author: { to: 'people', property: 'owner' } } }
+  )
   await recorder.serve([people, articles])
   const { location } = await recorder.send('POST /users', { content: ada })
   const owner = location.split('/').at(-1)!

@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import * as features from '../../lib/features/index.ts'
 import collection, { define, problem, registry } from '../../lib/index.ts'
 import type { CollectionCalls, Definition, Feature, ManyCalls, Shape, StatementEvent, Storage } from '../../lib/index.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import type { TableDefinition } from '../../lib/storage/sql.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
@@ -42,7 +43,6 @@ const featuresByName: Readonly<Record<string, (authors: Authors) => Feature<Note
   }),
   bulk: () => features.bulk({ maximum: 2, update: true, remove: true }),
   deprecation: () => features.deprecation({ since: '2026-01-01' }),
-  expand: (authors) => features.expand({ author: { collection: authors, property: 'authorId' } }),
   idempotency: () => features.idempotency(),
   jsonServer: () => features.jsonServer(),
   reactAdmin: () => features.reactAdmin(),
@@ -57,7 +57,10 @@ function createInput () {
   return Type.Object({ reason: Type.Optional(Type.String()) })
 }
 
-const names = Object.keys(featuresByName)
+/** Adds the feature of relate(), which gets whole definitions. */
+const relations = 'expand'
+
+const names = [...Object.keys(featuresByName), relations].sort()
 
 /** No feature, each feature, and each pair of features. */
 export const combinations: ReadonlyArray<readonly string[]> = [
@@ -87,7 +90,7 @@ export async function serve (featureNames: readonly string[], variant: Variant):
   const functions: string[] = []
   const statements: string[] = []
   const { storage, createTables, stop } = openStorage(variant.storage, statements)
-  const authors = define({ name: 'authors', schema: Author, id: { generate: 'client' }, storage })
+  const unrelated = define({ name: 'authors', schema: Author, id: { generate: 'client' }, storage })
   const plain: Definition<NoteItem> = define({
     name: 'notes',
     schema: Note,
@@ -97,7 +100,12 @@ export async function serve (featureNames: readonly string[], variant: Variant):
     ...variant.hasRules && createRules(functions, (before) => changeDirectly(plain, before))
   })
   // The names are those of any features, so the compiler does not know what they add.
-  const notes = plain.with(...featureNames.map((name) => featuresByName[name]!(authors))) as unknown as Notes
+  const featured = featureNames.filter((name) => name !== relations).map((name) => featuresByName[name]!(unrelated))
+  const { authors, notes: related } = relate(
+    { authors: unrelated, notes: plain.with(...featured) as Definition<NoteItem> },
+    featureNames.includes(relations) ? { notes: { author: { to: 'authors', property: 'authorId' } } } : {}
+  )
+  const notes = related as unknown as Notes
   await createTables([authors, notes])
   const app = Fastify()
   await app.register(registry)

@@ -6,6 +6,7 @@ import collection, { define, defineWith } from '../../lib/index.ts'
 import { toCollection } from '../../lib/collection.ts'
 import type { Definition, Feature } from '../../lib/index.ts'
 import * as features from '../../lib/features/index.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { build, created, modified, notes, request } from '../app.ts'
 import { storages } from '../storages.ts'
@@ -25,7 +26,6 @@ const authors = define({ name: 'authors', schema: Author, storage: memory({ item
 const all: Readonly<Record<string, Feature<object, unknown>>> = {
   bulk: features.bulk({ maximum: 2 }),
   deprecation: features.deprecation({ since: '2026-01-01' }),
-  expand: features.expand({ author: { collection: authors, property: 'authorId' } }),
   idempotency: features.idempotency(),
   jsonServer: features.jsonServer(),
   reactAdmin: features.reactAdmin(),
@@ -36,6 +36,11 @@ const all: Readonly<Record<string, Feature<object, unknown>>> = {
     allow: ({ request }) => request?.headers.authorization === 'admin'
   }),
   timeout: features.timeout(60_000)
+}
+
+/** Adds the feature of relate(). */
+function addRelations (definition: Definition): Definition {
+  return relate({ authors, notes: definition }, { notes: { author: { to: 'authors', property: 'authorId' } } }).notes
 }
 
 /** Returns a summary of what a client sees of the features. */
@@ -94,21 +99,27 @@ async function observe (definition: Definition, parentPath = ''): Promise<string
 
 test('pairs of features behave the same in both orders', async (t) => {
   const names = Object.keys(all)
+  const defineNotes = () => define({ name: 'notes', schema: Note, storage: memory() })
   for (const [index, first] of names.entries()) {
     for (const second of names.slice(index + 1)) {
-      const defineNotes = () => define({ name: 'notes', schema: Note, storage: memory() })
       const [a, b] = [all[first]!, all[second]!]
       const together = await observe(defineNotes().with(a, b))
       t.strictSame(await observe(defineNotes().with(b, a)), together, `${first} and ${second}`)
       t.strictSame(await observe(defineNotes().with(a).with(b)), together, `${first}, then ${second}`)
     }
+    const later = await observe(addRelations(defineNotes().with(all[first]!)))
+    t.strictSame(await observe(addRelations(defineNotes()).with(all[first]!)), later, `relations and ${first}`)
   }
 })
 
 test('every feature behaves the same on a nested collection in both orders', async (t) => {
   const nested = features.within(authors, 'authorId') as Feature<object>
+  const defineNotes = () => define({ name: 'notes', schema: Note, storage: memory() })
+  t.strictSame(
+    await observe(addRelations(defineNotes()).with(nested), '/authors/ada'),
+    await observe(addRelations(defineNotes().with(nested)), '/authors/ada')
+  )
   for (const [name, feature] of Object.entries(all)) {
-    const defineNotes = () => define({ name: 'notes', schema: Note, storage: memory() })
     const together = await observe(defineNotes().with(nested, feature), '/authors/ada')
     t.strictSame(await observe(defineNotes().with(feature, nested), '/authors/ada'), together, name)
     t.match(together[0], /^POST \/authors\/ada\/notes 201/, name)
@@ -117,7 +128,7 @@ test('every feature behaves the same on a nested collection in both orders', asy
 
 test('all features work together', async (t) => {
   const seen = await observe(
-    define({ name: 'notes', schema: Note, storage: memory() }).with(...Object.values(all))
+    addRelations(define({ name: 'notes', schema: Note, storage: memory() }).with(...Object.values(all)))
   )
   t.strictSame(seen, [
     'POST /notes 201 @1767225600  /notes/:id ',
@@ -317,8 +328,6 @@ test('two definitions over one storage fail at boot if their features disagree a
   await t.rejects(serve(soft, base), refused)
   await t.resolves(serve(soft, soft.with(features.bulk())))
   await t.resolves(serve(base, base.with(features.bulk())))
-  const parents = notes({ name: 'parents' }).with(features.expand({ note: { collection: base, property: 'text' } }))
-  await t.rejects(serve(soft, parents), refused, 'also if one of them is only expanded')
 })
 
 test('defineWith() shares options and features', async (t) => {
@@ -435,15 +444,25 @@ test('properties that features need are read even if fields does not select them
         ofText: (text) => text,
         read: () => ({ features: { [name]: 'yes' }, needs: [property] })
       })
-      host.addHook('onView', async (_entries, { listQuery }) =>
-        listQuery.features?.[name] === undefined
-          ? undefined
-          : {
-              dependsOnCaller: false,
-              version: () => `+${name}`,
-              add: ({ item }) => ({ [name]: Reflect.get(item, property) ?? null })
+      host.wrap('authorized', (next) => async (collection, operation) => {
+        const outcome = await next(collection, operation)
+        if (!('kind' in outcome) || outcome.kind !== 'page') return outcome
+        if (outcome.listQuery.features?.[name] === undefined) return outcome
+        const { related } = outcome
+        return {
+          ...outcome,
+          related: {
+            dependsOnCaller: false,
+            collections: [],
+            addition: {
+              version: (entry) => `${related?.addition?.version(entry) ?? ''}+${name}`,
+              add: (entry) => {
+                return { ...related?.addition?.add(entry), [name]: Reflect.get(entry.item, property) ?? null }
+              }
             }
-      )
+          }
+        }
+      })
     }
   })
   const read: unknown[] = []

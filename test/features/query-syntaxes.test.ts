@@ -16,6 +16,7 @@ import { hal } from '../../lib/formats/hal.ts'
 import type { Definition, Page, Query, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import * as features from '../../lib/features/index.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { modified, request } from '../app.ts'
 import { listen } from '../wire.ts'
 
@@ -743,7 +744,7 @@ test('native query parameters and preferences work beside a query syntax', async
 
 test('related items are embedded as the client requests', async (t) => {
   const Author = Type.Object({ id: Type.Integer(), name: Type.String() })
-  const authors = define({
+  const writers = define({
     name: 'authors',
     schema: Author,
     id: { generate: 'storage' },
@@ -757,17 +758,15 @@ test('related items are embedded as the client requests', async (t) => {
   const app = Fastify({ forceCloseConnections: true })
   t.after(() => app.close())
   const items = seed.map((item, index) => ({ id: index + 1, ...item }))
-  const relations = {
-    writer: { collection: authors, property: 'author' },
-    editor: { collection: authors, property: 'author' }
-  } as const
-  await app.register(
-    collection,
-    define({ name: 'posts', schema: Post, id: { generate: 'storage' }, storage: memory({ items }) }).with(
-      features.expand(relations),
-      ...createSyntaxes(profileNames)
-    )
-  )
+  const { authors, posts } = relate({
+    authors: writers,
+    posts: define({ name: 'posts', schema: Post, id: { generate: 'storage' }, storage: memory({ items }) })
+      .with(...createSyntaxes(profileNames))
+  }, {
+    posts: { writer: { to: 'authors', property: 'author' }, editor: { to: 'authors', property: 'author' } }
+  })
+  await app.register(collection, authors)
+  await app.register(collection, posts)
   const url = `http://127.0.0.1:${await listen(app)}`
   for (const [profile, client, provider] of reactAdminClients) {
     const api = provider(url)
@@ -797,7 +796,7 @@ test('related items are embedded as the client requests', async (t) => {
     t.match(await failure(api.getOne('posts', { id: 2, meta: { embed: 'author' } })), {
       status: 400,
       body: { parameter: /embed$/ },
-      message: /^_?embed must be .*: writer, editor\.$/
+      message: /^_?embed must be .*: writer, editor; not "author"\.$/
     })
   }
   t.match((await request(app, 'GET /posts?embed=[')).json(), { status: 400, parameter: 'embed' })

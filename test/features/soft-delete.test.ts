@@ -9,7 +9,7 @@ import { bulk } from '../../lib/features/bulk.ts'
 import { redirects } from '../../lib/features/redirects.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { timeout } from '../../lib/features/timeout.ts'
-import { expand } from '../../lib/features/expand.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { within } from '../../lib/features/within.ts'
 import { build, created, modified, request } from '../app.ts'
 import { storages } from '../storages.ts'
@@ -328,16 +328,17 @@ test('PUT that creates returns 410 for a deleted item, or restores it for a perm
 })
 
 test('expand and nested collections leave out deleted items', async (t) => {
-  const authors = users({ name: 'authors' })
   const Article = Type.Object({
     id: Type.String({ format: 'uuid' }),
     title: Type.String(),
     authorId: Type.String({ format: 'uuid' }),
     gone: Type.Optional(Type.String({ format: 'date-time' }))
   })
-  const articles = define({ name: 'articles', schema: Article, storage: memory() })
-    .with(expand({ author: { collection: authors, property: 'authorId' } }))
-    .with(bulk(), softDelete({ property: 'gone', allow: () => true }))
+  const { authors, articles } = relate({
+    authors: users({ name: 'authors' }),
+    articles: define({ name: 'articles', schema: Article, storage: memory() })
+      .with(bulk(), softDelete({ property: 'gone', allow: () => true }))
+  }, { articles: { author: { to: 'authors', property: 'authorId' } } })
   const app = await build(t, [authors, articles, articles.with(within(authors, 'authorId'))])
   const author = await created(app, '/authors', ada)
   const article = await created(app, `${author.at}/articles`, { title: 'One' })

@@ -17,7 +17,7 @@ import type { Format } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
-import { expand } from '../../lib/features/expand.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { within } from '../../lib/features/within.ts'
 import { ada, build, created, notes, request, users } from '../app.ts'
 
@@ -844,17 +844,19 @@ test('only safe URLs become links', async (t) => {
 })
 
 test('a page links to related items, nested collections and parents', async (t) => {
-  const authors = users({ formats })
   const Article = Type.Object({
     id: Type.String({ format: 'uuid', readOnly: true }),
     author: Type.String({ format: 'uuid' }),
     editor: Type.Optional(Type.String()),
     title: Type.String()
   })
-  const elsewhere = users({ name: 'elsewhere' })
-  const articles = define({ name: 'articles', schema: Article, formats, storage: memory() }).with(
-    expand({ by: { collection: authors, property: 'author' }, edited: { collection: elsewhere, property: 'editor' } })
-  )
+  const { authors, elsewhere, articles } = relate({
+    authors: users({ formats }),
+    elsewhere: users({ name: 'elsewhere' }),
+    articles: define({ name: 'articles', schema: Article, formats, storage: memory() })
+  }, {
+    articles: { by: { to: 'authors', property: 'author' }, edited: { to: 'elsewhere', property: 'editor' } }
+  })
   const app = Fastify()
   t.after(() => app.close())
   await app.register(collection, { ...authors, prefix: '/v1' })
@@ -881,6 +883,7 @@ test('a page links to related items, nested collections and parents', async (t) 
   const tenant = await build(t, [])
   await tenant.register(collection, { ...authors, prefix: '/:tenant' })
   await tenant.register(collection, { ...articles, prefix: '/:tenant' })
+  await tenant.register(collection, elsewhere)
   t.match(
     (await request(tenant, 'GET /acme/articles', { fields: { accept } })).payload,
     new RegExp(`<td><a href="/acme/users/${item.id}">`),

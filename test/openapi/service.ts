@@ -8,7 +8,7 @@ import { html } from '../../lib/formats/html.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
-import { expand } from '../../lib/features/expand.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { reactAdmin } from '../../lib/features/query-syntaxes/react-admin.ts'
 import { refine } from '../../lib/features/query-syntaxes/refine.ts'
 import { within } from '../../lib/features/within.ts'
@@ -20,7 +20,7 @@ const stamp = Type.String({ format: 'date-time', maxLength: 30, readOnly: true }
 const uuid = { format: 'uuid', maxLength: 36 }
 const line = (maxLength: number) => ({ minLength: 1, maxLength, pattern: '^[^\\u0000]*$' })
 
-export const users = define({
+const allUsers = define({
   name: 'users',
   schema: Type.Object(
     {
@@ -61,7 +61,7 @@ const Place = Type.Object({
   )
 })
 
-export const articles = define({
+const allArticles = define({
   name: 'articles',
   schema: Type.Object({
     id: Type.String({ ...uuid, readOnly: true }),
@@ -75,7 +75,12 @@ export const articles = define({
   }),
   list: { search: ['title'] },
   storage: memory()
-}).with(expand({ writer: { collection: users, property: 'author' } }))
+})
+
+export const { users, articles } = relate(
+  { users: allUsers, articles: allArticles },
+  { articles: { writer: { to: 'users', property: 'author' } } }
+)
 
 export const products = define({
   name: 'products',

@@ -10,7 +10,7 @@ import { hal } from '../../lib/formats/hal.ts'
 import { xml } from '../../lib/formats/xml.ts'
 import type { Definition, Options, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { expand } from '../../lib/features/expand.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { within } from '../../lib/features/within.ts'
 import { build, request } from '../app.ts'
 import { controlClock } from '../clock.ts'
@@ -206,23 +206,18 @@ test('the ETag covers the definition of expanded collections', async (t) => {
     id: { property: 'id', generate: 'storage' },
     unique: []
   })
-  const open = async (secret: TSchema) =>
-    build(
-      t,
-      define({
+  const open = async (secret: TSchema) => {
+    const related = relate({
+      people: people(storage, { schema: Type.Object({ ...People.properties, secret }) }),
+      articles: define({
         name: 'articles',
         schema: Type.Object({ id, author: Type.Integer() }),
         id: { generate: 'storage' },
         storage: () => articles
-      }).with(
-        expand({
-          person: {
-            collection: people(storage, { schema: Type.Object({ ...People.properties, secret }) }),
-            property: 'author'
-          }
-        })
-      )
-    )
+      })
+    }, { articles: { person: { to: 'people', property: 'author' } } })
+    return build(t, Object.values(related))
+  }
   const [before, after] = [await open(Type.String()), await open(Type.String({ writeOnly: true }))]
   for (const url of ['/articles?expand=person', '/articles/1?expand=person']) {
     const old = await request(before, `GET ${url}`)

@@ -8,7 +8,7 @@ import { test } from 'tap'
 import collection, { define, json, problem } from '../../lib/index.ts'
 import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
-import { expand } from '../../lib/features/expand.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { xml } from '../../lib/formats/xml.ts'
 import { convertSchema } from '../../lib/schema/standard-schema.ts'
@@ -24,8 +24,8 @@ type Schemas = Readonly<Record<keyof typeof libraries.typebox, ObjectSchema>>
 
 /** The options of the starters, apart from those that do not concern the schema. */
 function defineStarters (schemas: Schemas) {
-  const authors = define({ name: 'authors', schema: schemas.Author, storage: memory(), formats: [json, xml] })
-  const articles = define({
+  const writers = define({ name: 'authors', schema: schemas.Author, storage: memory(), formats: [json, xml] })
+  const unrelated = define({
     name: 'articles',
     schema: schemas.Article,
     unique: ['slug'],
@@ -38,12 +38,13 @@ function defineStarters (schemas: Schemas) {
         return { ...item, slug, publishedAt: item.publishedAt ?? null }
       }
     }
-  }).with(
-    expand({ author: { collection: authors, property: 'authorId' } }),
-    action('publish', {
-      when: ({ item }) => item.status === 'draft' || 'The article is published already.',
-      run: ({ item }) => ({ ...item, status: 'published', publishedAt: '2026-01-31T12:00:00Z' })
-    })
+  }).with(action('publish', {
+    when: ({ item }) => item.status === 'draft' || 'The article is published already.',
+    run: ({ item }) => ({ ...item, status: 'published', publishedAt: '2026-01-31T12:00:00Z' })
+  }))
+  const { authors, articles } = relate(
+    { authors: writers, articles: unrelated },
+    { articles: { author: { to: 'authors', property: 'authorId' } } }
   )
   const users = define({
     name: 'users',

@@ -12,7 +12,6 @@ import type { ItemOf, PropertyOf, StaticOf } from '../../lib/schema/static.ts'
 import {
   bulk,
   deprecation,
-  expand,
   idempotency,
   jsonServer,
   reactAdmin,
@@ -325,11 +324,9 @@ test('a schema without a static type has items of unknown properties', () => {
   expect(plain).type.toBe<Definition<Record<string, unknown>>>()
 })
 
-test('expand names collections and properties of the item', () => {
+test('a definition takes several query syntaxes', () => {
   const users = define({ name: 'users', schema: User034, storage: memory() })
-  users.with(expand({ best: { collection: users, property: 'nick' } }), reactAdmin(), jsonServer(), refine())
-  // @ts-expect-error is not assignable
-  users.with(expand({ best: { collection: users, property: 'nik' } }))
+  expect(users.with(reactAdmin(), jsonServer(), refine())).type.toBeAssignableTo<Definition>()
 })
 
 test('idempotency accepts actions that can be repeated, and seconds', () => {

@@ -4,8 +4,6 @@ import { action } from 'fastify-collections/action'
 import { hal } from 'fastify-collections/hal'
 import { xml } from 'fastify-collections/xml'
 import { redirects } from 'fastify-collections/redirects'
-import { expand } from 'fastify-collections/expand'
-import type { defineAuthors } from './authors.ts'
 import type { createAuthenticate } from './callers.ts'
 import type { Database } from './database.ts'
 import { toSlug } from './slugs.ts'
@@ -25,11 +23,10 @@ const Article = Type.Object({
 
 interface Needed {
   readonly authenticate: ReturnType<typeof createAuthenticate>
-  readonly authors: ReturnType<typeof defineAuthors>
   readonly slugs: Slugs
 }
 
-export function defineArticles (database: Database, { authenticate, authors, slugs }: Needed) {
+export function defineArticles (database: Database, { authenticate, slugs }: Needed) {
   return define({
     name: 'articles',
     schema: Article,
@@ -55,7 +52,6 @@ export function defineArticles (database: Database, { authenticate, authors, slu
       }
     }
   }).with(
-    expand({ author: { collection: authors, property: 'authorId' } }),
     redirects({ to: ({ id }) => slugs.findArticle(id) }),
     // Clients cannot write the status, so this is the only way to change it, and there is none back.
     action('publish', {

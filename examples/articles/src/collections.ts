@@ -1,3 +1,4 @@
+import { relate } from 'fastify-collections/relations'
 import { defineArticles } from './articles.ts'
 import { defineAuthors } from './authors.ts'
 import { createAuthenticate } from './callers.ts'
@@ -9,7 +10,11 @@ import { createSlugs, defineSlugs } from './slugs.ts'
 export function createCollections (database: Database, config: Config) {
   const authenticate = createAuthenticate(config)
   const slugs = defineSlugs(database)
-  const authors = defineAuthors(database, authenticate)
-  const articles = defineArticles(database, { authenticate, authors, slugs: createSlugs(slugs) })
+  const { authors, articles } = relate({
+    authors: defineAuthors(database, authenticate),
+    articles: defineArticles(database, { authenticate, slugs: createSlugs(slugs) })
+  }, {
+    articles: { author: { to: 'authors', property: 'authorId' } }
+  })
   return { authors, articles, slugs }
 }

@@ -1,11 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import { define } from 'fastify-collections'
 import { action } from 'fastify-collections/action'
-import { expand } from 'fastify-collections/expand'
 import type { Database } from '../database.ts'
 import { formats } from '../formats.ts'
 import { ada, grace } from './users.ts'
-import type { users } from './users.ts'
 
 const notes = '01900000-0000-7000-8000-000000000011'
 const moth = '01900000-0000-7000-8000-000000000012'
@@ -25,24 +23,24 @@ const Article = Type.Object(
 
 const table = { name: 'articles', schema: Article } as const
 
-export async function articles ({ storage }: Database, authors: Awaited<ReturnType<typeof users>>) {
+export async function articles ({ storage }: Database) {
   await storage.createTable(table)
   return define({
     ...table,
     storage,
     formats,
     list: { search: ['title', 'text'] }
-  }).with(expand({ author: { collection: authors, property: 'authorId' } }))
+  })
 }
 
-/** Adds POST /articles/{id}/publish, the only way to change the status. */
-export function withPublish (definition: Awaited<ReturnType<typeof articles>>) {
-  return definition.with(action('publish', {
-    description: 'Publishes a draft.',
-    when: ({ item }) => item.status === 'draft' || 'The article is published already.',
-    run: ({ item }) => ({ ...item, status: 'published' })
-  }))
-}
+/** POST /articles/{id}/publish, the only way to change the status. */
+export const publish = action('publish', {
+  description: 'Publishes a draft.',
+  when: ({ item }: { item: Readonly<typeof Article.static> }) => {
+    return item.status === 'draft' || 'The article is published already.'
+  },
+  run: ({ item }) => ({ ...item, status: 'published' as const })
+})
 
 export const firstArticles = [
   {

@@ -1,0 +1,74 @@
+import { test } from 'tap'
+import { request as send } from '../app.ts'
+import { defineBlog, serveBlog } from './blog.ts'
+
+// What a caller may not read is neither included, nor counted, nor can lists be filtered or sorted by it.
+
+test('a caller gets of related items what it may read', async (t) => {
+  const app = await serveBlog(t, defineBlog({ hasRules: true }))
+  const read = async (url: string, user?: string) => {
+    return (await send(app, `GET ${url}`, { fields: user === undefined ? {} : { 'x-user': user } })).json()
+  }
+  t.equal((await read('/articles/a1?expand=author')).author, null, 'anonymous callers may not read users')
+  t.match((await read('/articles/a1?expand=author', 'ada')).author, { name: 'Ada' })
+  t.notOk('email' in (await read('/articles/a1?expand=author', 'ada')).author, 'a hidden property')
+  t.equal((await read('/articles/a1?expand=author', 'root')).author.email, 'ada@example.com')
+  const total = async (user?: string) => (await read('/articles/a1?expand=comments&expand.comments.limit=0', user)).comments.total
+  t.strictSame([await total(), await total('root')], [9, 10], 'rows outside of the scope are not counted')
+  t.strictSame(
+    (await read('/articles/a1?expand=comments')).comments.items.map(({ id }: { id: number }) => id),
+    [2, 3, 6]
+  )
+  t.strictSame((await read('/users/u1?expand=articles', 'ada')).articles.items.map(({ id }: { id: string }) => id), ['a1'])
+})
+
+test('filters and sorts through relations follow the rules of the other collection', async (t) => {
+  const app = await serveBlog(t, defineBlog({ hasRules: true }))
+  const request = async (query: string, user?: string) => {
+    return send(app, `GET /articles?${query}`, { fields: user === undefined ? {} : { 'x-user': user } })
+  }
+  const ids = async (query: string, user?: string) => {
+    return (await request(query, user)).json().map(({ id }: { id: string }) => id)
+  }
+  t.strictSame(await ids('author.name=Ada', 'ada'), ['a1'])
+  t.equal((await request('author.email=ada@example.com', 'ada')).statusCode, 400)
+  t.strictSame(await ids('author.email=ada@example.com', 'root'), ['a1'])
+  t.equal((await request('sort=author.email', 'ada')).statusCode, 400)
+  t.strictSame(await ids('comments.some.text=c5'), [], 'spam does not exist for this caller')
+  t.strictSame(await ids('comments.some.text=c5', 'root'), ['a1'])
+  t.strictSame(await ids('comments.count=9'), ['a1'])
+  t.strictSame(await ids('comments.count=10', 'root'), ['a1'])
+  const refused = await request('author.name=Ada')
+  const unknown = await request('author.nothing=Ada')
+  t.strictSame([refused.statusCode, unknown.statusCode], [400, 400], 'users may not be read')
+  t.equal((await request('sort=author.name')).statusCode, 400)
+})
+
+test('a hidden property cannot be told from one that does not exist', async (t) => {
+  const app = await serveBlog(t, defineBlog({ hasRules: true }))
+  const read = async (name: string) => {
+    const { statusCode, body } = await send(app, `GET /articles?author.${name}=x`, { fields: { 'x-user': 'ada' } })
+    return [statusCode, body.replaceAll(name, '_')]
+  }
+  t.strictSame(await read('email'), await read('nobod'))
+})
+
+test('responses that depend on the caller are not stored by shared caches, and have different tags', async (t) => {
+  const app = await serveBlog(t, defineBlog({ hasRules: true }))
+  const tags = new Set<unknown>()
+  for (const user of ['ada', 'root']) {
+    const { headers } = await send(app, 'GET /articles/a1?expand=author', { fields: { 'x-user': user } })
+    t.notMatch(headers['cache-control'], /public/)
+    tags.add(headers.etag)
+  }
+  t.equal(tags.size, 2)
+})
+
+test('code for a caller sees what the caller may see', async (t) => {
+  const blog = defineBlog({ hasRules: true })
+  const app = await serveBlog(t, blog)
+  const { item } = await app.collection(blog.articles)
+    .read('a1', { caller: 'ada', expand: { author: true, comments: { limit: 0 } } } as never)
+  t.match(item, { author: { name: 'Ada' }, comments: { total: 9 } })
+  t.notOk('email' in Object((item as { author?: unknown }).author))
+})

@@ -1,0 +1,68 @@
+import { test } from 'tap'
+import { request } from '../app.ts'
+import { serveBlog } from './blog.ts'
+
+// Mistakes in queries are named, together with what is accepted.
+
+test('GET returns 400 with the name of the parameter and the accepted names', async (t) => {
+  const app = await serveBlog(t)
+  const mistakes: ReadonlyArray<readonly [query: string, parameter: string, detail: RegExp]> = [
+    ['expand=nobody', 'expand', /^expand must be relations separated by commas: author, editor, comments; not "nobody"\.$/],
+    ['expand=', 'expand', /author, editor, comments; not ""/],
+    ['expand=author.nobody', 'expand', /author\.articles, author\.manager; not "author\.nobody"/],
+    ['expand=author.manager.manager.manager', 'expand', /at most 3 levels deep/],
+    [`expand=${Array.from({ length: 21 }, () => 'author').join()}`, 'expand', /up to 20 relations/],
+    ['expand.comments.limit=2', 'expand.comments.limit', /add expand to the query/],
+    ['expand=author&expand.comments.limit=2', 'expand.comments.limit', /a relation that expand names: author/],
+    ['expand=author&expand.author.limit=2', 'expand.author.limit', /author is one item\. Available: fields/],
+    ['expand=comments&expand.comments.limit=-1', 'expand.comments.limit', /whole number from 1 to/],
+    ['expand=comments&expand.comments.limit=1000', 'expand.comments.limit', /whole number from 1 to 100/],
+    ['expand=comments&expand.comments.sort=nothing', 'expand.comments.sort', /id, text, articleId, authorId/],
+    ['expand=comments&expand.comments.fields=nothing', 'expand.comments.fields', /id, text, articleId, authorId/],
+    ['expand=comments&expand.comments.nothing=1', 'expand.comments.nothing', /Available: limit, sort, fields, count/],
+    ['expand=comments&expand.comments.id=x', 'expand.comments.id', /whole number/],
+    ['expand=author&expand.author.password=x', 'expand.author.password', /Available: fields/],
+    ['author.nothing=1', 'author.nothing', /author\.name/],
+    ['author.password=1', 'author.password', /unknown/],
+    ['author=1', 'author', /unknown/],
+    ['comments.text=1', 'comments.text', /unknown/],
+    ['comments.some.nothing=1', 'comments.some.nothing', /unknown/],
+    ['comments.count=x', 'comments.count', /whole number/],
+    ['sort=author.nothing', 'sort', /author\.name/],
+    ['sort=author.password', 'sort', /author\.name/],
+    ['sort=comments.text', 'sort', /title/],
+    [
+      'limit=100&expand=comments.author&expand.comments.limit=100',
+      'expand',
+      /could include 20000 related items, and at most 2000 are possible/
+    ]
+  ]
+  for (const [query, parameter, detail] of mistakes) {
+    const { statusCode, body } = await request(app, `GET /articles?${query}`)
+    t.match([statusCode, JSON.parse(body)], [400, { code: 'invalid-query', parameter, detail }], query)
+  }
+  t.match((await request(app, 'GET /articles/a1?limit=1')).json(), { status: 400, parameter: 'limit' })
+})
+
+test('QUERY and calls name the mistake by a JSON Pointer', async (t) => {
+  const app = await serveBlog(t)
+  const mistakes: ReadonlyArray<readonly [content: object, pointer: string, message: RegExp]> = [
+    [{ expand: 'author' }, '/expand', /must be up to 20 relations$/],
+    [{ expand: ['nobody'] }, '/expand', /must be relations: author, editor, comments; not "nobody"/],
+    [{ expand: { author: 1 } }, '/expand/author', /true, or an object with options/],
+    [{ expand: { author: { limit: 1 } } }, '/expand/author/limit', /author is one item/],
+    [{ expand: { comments: { limit: 'x' } } }, '/expand/comments/limit', /whole number/],
+    [{ expand: { comments: { colour: 1 } } }, '/expand/comments/colour', /Available: limit/],
+    [{ expand: { comments: { expand: { author: { sort: ['id'] } } } } }, '/expand/comments/expand/author/sort', /one item/],
+    [{ expand: { comments: { expand: 1 } } }, '/expand/comments/expand', /relations/],
+    [{ expand: { comments: { filter: { x: 1 } } } }, '/expand/comments/filter/x', /is not/],
+    [{ filter: { author: { x: 1 } } }, '/filter/author/x', /name/],
+    [{ filter: { comments: { x: 1 } } }, '/filter/comments/x', /some/],
+    [{ filter: { comments: { some: 1 } } }, '/filter/comments/some', /object/],
+    [{ sort: ['author.x'] }, '/sort', /author\.name/]
+  ]
+  for (const [content, pointer, message] of mistakes) {
+    const { statusCode, body } = await request(app, 'QUERY /articles', { content })
+    t.match([statusCode, JSON.parse(body)], [422, { errors: [{ pointer, message }] }], JSON.stringify(content))
+  }
+})

@@ -1,0 +1,111 @@
+import { DatabaseSync } from 'node:sqlite'
+import { Type } from '@sinclair/typebox'
+import { test } from 'tap'
+import { define } from '../../lib/index.ts'
+import { softDelete } from '../../lib/features/soft-delete.ts'
+import { relate } from '../../lib/relations/relate.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { sqlite } from '../../lib/storage/sqlite.ts'
+import { build, created, modified, request } from '../app.ts'
+
+// Mistakes in relations stop the start of the app.
+
+const Author = Type.Object({ id: Type.Integer(), name: Type.String(), code: Type.String() })
+const Article = Type.Object({
+  id: Type.Integer(),
+  authorId: Type.Union([Type.Integer(), Type.Null()]),
+  title: Type.String()
+})
+
+const id = { generate: 'storage' } as const
+
+function defineBoth (options: object = {}, one = memory()) {
+  return {
+    authors: define({ name: 'authors', schema: Author, id, storage: one, ...options }),
+    articles: define({ name: 'articles', schema: Article, id, storage: one })
+  }
+}
+
+/** Another database than that of memory(). */
+async function openOther () {
+  const storage = sqlite(new DatabaseSync(':memory:'))
+  await storage.createTable({ name: 'authors', schema: Author, id })
+  return storage
+}
+
+test('relate() refuses relations that cannot work', async (t) => {
+  const other = await openOther()
+  const toAuthor = { to: 'authors', property: 'authorId' }
+  const mistakes: ReadonlyArray<readonly [relations: object, message: RegExp, definitions?: object]> = [
+    [{ books: {} }, /relations of "books", but no definition of that name\. Use one of authors, articles/],
+    [{ articles: { title: toAuthor } }, /has the name of a property/],
+    [{ articles: { some: toAuthor } }, /cannot have the name "some"/],
+    [{ articles: { 'the-author': toAuthor } }, /cannot have the name "the-author"/],
+    [{ articles: { author: { to: 'authors', property: 'writerId' } } }, /Available properties: id, authorId, title/],
+    [{ articles: { author: { to: 'people', property: 'authorId' } } }, /leads to "people"\. Use one of authors, articles/],
+    [{ articles: { author: { to: 'authors' } } }, /either property.*or by/],
+    [{ articles: { author: { ...toAuthor, by: 'id' } } }, /either property.*or by/],
+    [{ articles: { author: { ...toAuthor, limit: 1 } } }, /leads to one item\. Remove limit and order/],
+    [{ articles: { author: { ...toAuthor, colour: 1 } } }, /no option "colour"/],
+    [{ articles: { author: { to: 'authors', property: 'title' } } }, /compares "title" \(string\) with the id "id" \(integer\)/],
+    [{ authors: { articles: { to: 'articles', by: 'authorId', limit: 1000 } } }, /whole number from 0 to 100/],
+    [{ authors: { articles: { to: 'articles', by: 'authorId', order: ['nothing'] } } }, /can be sorted by: id/],
+    [{ articles: { author: toAuthor } }, /does not have the action "read"/, { actions: ['list'] }],
+    [{ articles: { author: { ...toAuthor, filter: true } } }, /authors is in another database/, { storage: other }]
+  ]
+  for (const [relations, message, options] of mistakes) {
+    t.throws(
+      () => relate(defineBoth(options), relations as never),
+      { code: 'FST_COLLECTION_BAD_OPTION', message },
+      JSON.stringify(relations)
+    )
+  }
+  const storage = modified(({ supports }) => ({ supports: { ...supports, filter: false } }))
+  t.throws(() => relate(defineBoth({ storage }), { articles: { author: toAuthor } } as never), { message: /no filters/ })
+})
+
+test('the app serves what a relation leads to', async (t) => {
+  const { articles, authors } = relate(defineBoth(), { articles: { author: { to: 'authors', property: 'authorId' } } })
+  const app = await build(t, articles)
+  await t.rejects(app.ready(), { message: /leads to authors, which the app does not serve/ })
+  await t.resolves((await build(t, [articles, authors])).ready(), 'in any order')
+})
+
+test('a relation leads to the collection as it is served', async (t) => {
+  const Soft = Type.Object({ ...Author.properties, gone: Type.Optional(Type.String({ format: 'date-time' })) })
+  const one = memory()
+  const authors = define({ name: 'authors', schema: Soft, id, storage: one })
+  const { articles } = relate(
+    { authors, articles: define({ name: 'articles', schema: Article, id, storage: one }) },
+    { articles: { author: { to: 'authors', property: 'authorId' } } }
+  )
+  const app = await build(t, [authors.with(softDelete({ property: 'gone' })), articles])
+  const author = await created(app, '/authors', { name: 'Ada', code: 'a' })
+  const article = await created(app, '/articles', { title: 'One', authorId: 1 })
+  t.equal((await request(app, `GET ${article.at}?expand=author`)).json().author.name, 'Ada')
+  await request(app, `DELETE ${author.at}`)
+  t.equal((await request(app, `GET ${article.at}?expand=author`)).json().author, null)
+  t.strictSame((await request(app, 'GET /articles?author.name=Ada')).json(), [])
+})
+
+test('the lists of the other collection can be filtered by the property, so that a page has a next one', async (t) => {
+  const one = memory()
+  const related = relate({
+    authors: define({ name: 'authors', schema: Author, id, storage: one }),
+    articles: define({ name: 'articles', schema: Article, id, storage: one, list: { filter: ['title'] } })
+  }, { authors: { articles: { to: 'articles', by: 'authorId' } } })
+  await t.rejects((await build(t, Object.values(related))).ready(), { message: /Add it to list\.filter of articles/ })
+})
+
+test('collections of different databases include items, but do not filter or sort by them', async (t) => {
+  const related = relate(
+    defineBoth({ storage: await openOther() }),
+    { articles: { author: { to: 'authors', property: 'authorId' } } }
+  )
+  const app = await build(t, Object.values(related))
+  await created(app, '/authors', { name: 'Ada', code: 'a' })
+  await created(app, '/articles', { title: 'One', authorId: 1 })
+  t.equal((await request(app, 'GET /articles?expand=author')).json()[0].author.name, 'Ada')
+  t.equal((await request(app, 'GET /articles?author.name=Ada')).statusCode, 400)
+  t.equal((await request(app, 'GET /articles?sort=author.name')).statusCode, 400)
+})
