@@ -9,7 +9,7 @@ interface Item {
   Params: { id: string }
 }
 
-const statuses = { 'not-found': 404, stale: 409, 'not-unique': 409, conflict: 409, unstorable: 422 }
+const statuses = { 'not-found': 404, stale: 409, 'not-unique': 409, conflict: 409, unstorable: 422, 'missing-target': 422, referenced: 409 }
 
 function isRefusal (result: Entry<User> | Refusal): result is Refusal {
   return 'refused' in result

@@ -44,7 +44,13 @@ export function refuse (reply: FastifyReply, code: Refusable, more?: { detail?: 
     .send({ type: 'about:blank', ...problems[code], instance, code, ...more })
 }
 
-const codes = { 'not-found': 'not-found', stale: 'precondition-failed', conflict: 'conflict' } as const
+const codes = {
+  'not-found': 'not-found',
+  stale: 'precondition-failed',
+  conflict: 'conflict',
+  referenced: 'conflict',
+  'missing-target': 'validation-failed'
+} as const
 
 /** Without a precondition of the client, a concurrent write is a conflict. */
 export function refuseBy (reply: FastifyReply, refusal: Refusal) {

@@ -30,7 +30,9 @@ export interface ToOne<To extends string = string, Item = Record<string, unknown
   readonly to: To
   /** The property of this collection that holds the id. It can be optional or null. */
   // Not an alias, so that messages list the names.
-  readonly property: { [Property in PropertyOf<Item>]: IfHolds<Item[Property], Id, Property> }[PropertyOf<Item>]
+  readonly property: [keyof Item] extends [never]
+    ? string
+    : { [Property in PropertyOf<Item>]: IfHolds<Item[Property], Id, Property> }[PropertyOf<Item>]
   /** Only for relations to many items. */
   readonly by?: never
   /**
@@ -70,13 +72,15 @@ export interface ToMany<To extends string = string, Item = Record<string, unknow
   /** The name of the other collection among the definitions. */
   readonly to: To
   /** The property of the other collection that holds the id. It can be optional or null. */
-  readonly by: { [Property in PropertyOf<Item>]: IfHolds<Item[Property], Id, Property> }[PropertyOf<Item>]
+  readonly by: [keyof Item] extends [never]
+    ? string
+    : { [Property in PropertyOf<Item>]: IfHolds<Item[Property], Id, Property> }[PropertyOf<Item>]
   /** Only for relations to one item. */
   readonly property?: never
   /**
    * How many items are included if the client does not say so.
    *
-   * @default `list.limit.default` of the other collection
+   * @default 10
    * @example
    * comments: { to: 'comments', by: 'articleId', limit: 10 }
    */

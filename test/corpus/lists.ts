@@ -1,4 +1,5 @@
 import * as features from '../../lib/features/index.ts'
+import { toCollection } from '../../lib/collection.ts'
 import type { Collection } from '../../lib/collection.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { ada, alan, grace, notes, users } from './collections.ts'
@@ -138,7 +139,7 @@ export const expansion: Area = async (recorder) => {
     { people: users({ id: { generate: counter() } }), articles: notes({ name: 'articles' }) },
     { articles: { author: { to: 'people', property: 'owner' } } }
   )
-  await recorder.serve([people, articles])
+  await recorder.serve([toCollection(people), toCollection(articles)])
   const { location } = await recorder.send('POST /users', { content: ada })
   const owner = location.split('/').at(-1)!
   for (const content of [{ text: 'a', owner }, { text: 'b', owner: 'nobody' }, { text: 'c' }]) {

@@ -67,8 +67,8 @@ test('relate() refuses relations that cannot work', async (t) => {
 test('the app serves what a relation leads to', async (t) => {
   const { articles, authors } = relate(defineBoth(), { articles: { author: { to: 'authors', property: 'authorId' } } })
   const app = await build(t, articles)
-  await t.rejects(app.ready(), { message: /leads to authors, which the app does not serve/ })
-  await t.resolves((await build(t, [articles, authors])).ready(), 'in any order')
+  await t.rejects(async () => app.ready(), { message: /leads to authors, which the app does not serve/ })
+  await t.resolves(async () => (await build(t, [articles, authors])).ready(), 'in any order')
 })
 
 test('a relation leads to the collection as it is served', async (t) => {
@@ -94,7 +94,7 @@ test('the lists of the other collection can be filtered by the property, so that
     authors: define({ name: 'authors', schema: Author, id, storage: one }),
     articles: define({ name: 'articles', schema: Article, id, storage: one, list: { filter: ['title'] } })
   }, { authors: { articles: { to: 'articles', by: 'authorId' } } })
-  await t.rejects((await build(t, Object.values(related))).ready(), { message: /Add it to list\.filter of articles/ })
+  await t.rejects(async () => (await build(t, Object.values(related))).ready(), { message: /Add it to list\.filter of articles/ })
 })
 
 test('collections of different databases include items, but do not filter or sort by them', async (t) => {
