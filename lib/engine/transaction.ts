@@ -82,7 +82,8 @@ export class OpenTransaction implements Transaction {
     ids: Ids,
     options?: Omit<CallOptions, 'transaction'>
   ): Promise<LockedItems<Item, Ids>> {
-    const calls: Pick<BasicCalls<Item>, 'read'> = 'read' in target ? target : this.collection(target)
+    // What features add does not matter here.
+    const calls: Pick<BasicCalls<Item>, 'read'> = 'read' in target ? target : this.collection<Item, never>(target)
     const entries = new Map<Id, StoredItem<Item>>()
     for (const id of [...ids].sort(compareIds)) {
       if (!entries.has(id)) entries.set(id, await calls.read(id, { ...options, transaction: this }))

@@ -335,41 +335,43 @@ type Included<Place extends AddedRelations, Name, Item> =
 type FirstName<Path> = Path extends `${infer Name}.${string}` ? Name : Path
 type PathAfter<Path, Name extends string> = Path extends `${Name}.${infer Rest}` ? Rest : never
 
-/** An item with what paths include. If the paths are not known until run time, all of it is optional. */
-type WithPaths<Item, Place extends AddedRelations, Path, AreKnown, Left extends Levels> =
-  [Path, Left] extends [never, Levels] | [unknown, 0]
-    ? Item
-    : AreKnown extends true
-      ? Item & IncludedByPaths<Place, Path, AreKnown, LevelsBelow[Left]>
-      : Item & Partial<IncludedByPaths<Place, Path, AreKnown, LevelsBelow[Left]>>
+// The mapped types below have no names of their own, so that editors show what they contain instead of the graph.
 
-type IncludedByPaths<Place extends AddedRelations, Path, AreKnown, Left extends Levels> = {
-  readonly [Name in FirstName<Path> & RelationName<Place>]: Included<Place, Name, WithPaths<
-    Readonly<ItemAt<TargetOf<Place, Name>>>, TargetOf<Place, Name>, PathAfter<Path, Name>, AreKnown, Left
-  >>
-}
+/** An item with what paths include. */
+type WithPaths<Item, Place extends AddedRelations, Path, Left extends Levels> =
+  [Path, Left] extends [never, Levels] | [unknown, 0] ? Item : Item & {
+    readonly [Name in FirstName<Path> & RelationName<Place>]: Included<Place, Name, WithPaths<
+      Readonly<ItemAt<TargetOf<Place, Name>>>, TargetOf<Place, Name>, PathAfter<Path, Name>, LevelsBelow[Left]
+    >>
+  }
+
+/** An item with what paths include that are only known at run time: all of it is optional. */
+type WithSomePaths<Item, Place extends AddedRelations, Path, Left extends Levels> =
+  [Path, Left] extends [never, Levels] | [unknown, 0] ? Item : Item & {
+    readonly [Name in FirstName<Path> & RelationName<Place>]?: Included<Place, Name, WithSomePaths<
+      Readonly<ItemAt<TargetOf<Place, Name>>>, TargetOf<Place, Name>, PathAfter<Path, Name>, LevelsBelow[Left]
+    >>
+  }
 
 /** An item with what an object includes. */
 type WithObject<Item, Place extends AddedRelations, Given, Left extends Levels> =
-  [keyof Given, Left] extends [never, Levels] | [unknown, 0]
-    ? Item
-    : Item & IncludedByObject<Place, Given, LevelsBelow[Left]>
-
-type IncludedByObject<Place extends AddedRelations, Given, Left extends Levels> = {
-  readonly [Name in keyof Given & RelationName<Place>]: Included<Place, Name, WithObject<
-    Readonly<ItemAt<TargetOf<Place, Name>>>,
-    TargetOf<Place, Name>,
-    Given[Name] extends { readonly expand: infer Inner } ? Inner : Record<never, never>,
-    Left
-  >>
-}
+  [keyof Given, Left] extends [never, Levels] | [unknown, 0] ? Item : Item & {
+    readonly [Name in keyof Given & RelationName<Place>]: Included<Place, Name, WithObject<
+      Readonly<ItemAt<TargetOf<Place, Name>>>,
+      TargetOf<Place, Name>,
+      Given[Name] extends { readonly expand: infer Inner } ? Inner : Record<never, never>,
+      LevelsBelow[Left]
+    >>
+  }
 
 /** An item with what `expand` includes. */
 // Without `expand`, `Given` is its constraint, which takes an object without properties as well.
 export type Expanded<Item, Place extends AddedRelations, Given> = [Record<never, never>] extends [Given]
   ? Item
   : Given extends readonly unknown[]
-    ? WithPaths<Item, Place, Given[number], number extends Given['length'] ? false : true, 3>
+    ? number extends Given['length']
+      ? WithSomePaths<Item, Place, Given[number], 3>
+      : WithPaths<Item, Place, Given[number], 3>
     : WithObject<Item, Place, Given, 3>
 
 // ---- Filters and sorts ----------------------------------------------------------------------------------------------
@@ -379,11 +381,12 @@ type OneProperty<Place extends AddedRelations> = {
   [Name in OneName<Place>]: `${Name}.${PropertyOf<ItemAt<TargetOf<Place, Name>>>}`
 }[OneName<Place>]
 
-type SortProperty<Place extends AddedRelations> = PropertyOf<ItemAt<Place>> | OneProperty<Place>
-type SortPath<Place extends AddedRelations> = SortProperty<Place> | `${SortProperty<Place>}.${string}`
+type SortForms<Property extends string> = Property | `-${Property}` | `${Property}.${string}` | `-${Property}.${string}`
 
 /** A property to sort by, also of a related item: `-createdAt`, `author.name`. A `-` means descending. */
-export type SortKey<Place extends AddedRelations> = SortPath<Place> | `-${SortPath<Place>}`
+// A condition that is always met, so that messages list the names of properties.
+export type SortKey<Place> =
+  Place extends AddedRelations ? SortForms<PropertyOf<ItemAt<Place>> | OneProperty<Place>> : never
 
 type CountKey = 'count' | `count.${'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte'}`
 
