@@ -247,7 +247,8 @@ function buildEqualKey (found: KeyColumn, given: KeyColumn): string {
   if (found.kind !== 'text' && found.kind !== 'uuid') return plain
   if (found.managed && given.managed && found.kind === given.kind) return plain
   const exact = `${toExact(found.sql)} = ${toExact(given.sql)}`
-  if (!found.managed) return `${plain} AND ${exact}`
+  // Two binary collations cannot be compared, and with one the index of the other column is not used.
+  if (!found.managed) return given.managed && given.kind === 'text' ? exact : `${plain} AND ${exact}`
   const converted = `${found.sql} = ${convertKey(given.sql, found.kind)}`
   return found.kind === 'uuid' ? `${converted} AND ${exact}` : converted
 }
