@@ -107,7 +107,7 @@ export function withReferenceCheck (next: Write, incoming: readonly IncomingRefe
       const names = await findReferring(collection, { incoming, removed, operation, options })
       if (names.length > 0) {
         return problem('conflict', {
-          detail: `Items of ${names.join(' and ')} refer to this item. Change or remove them first.`
+          detail: `Items of ${names.join(' and ')} refer to this item. Delete or change them first.`
         })
       }
     }

@@ -25,14 +25,16 @@ const toProblem: { readonly [Reason in Refusal['refused']]: ToProblem<Reason> } 
   'missing-target': ({ properties }) => {
     const paths = properties.length === 0 ? [[]] : properties.map((property) => [property])
     return problem('validation-failed', {
-      detail: 'The item refers to another one that does not exist.',
+      detail: properties.length === 0
+        ? 'The item refers to an item that does not exist.'
+        : `There is no item with this ${properties.join(' and ')}.`,
       properties: {
-        errors: paths.map((path) => ({ pointer: toPointer(path), message: 'refers to an item that does not exist' }))
+        errors: paths.map((path) => ({ pointer: toPointer(path), message: 'must refer to an existing item' }))
       }
     })
   },
   referenced: () => problem('conflict', {
-    detail: 'Other items refer to this one. Change or remove them first.'
+    detail: 'Other items refer to this item. Delete or change them first.'
   }),
   unstorable: ({ properties }) => {
     const paths = properties.length === 0 ? [[]] : properties.map((property) => [property])

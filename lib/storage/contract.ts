@@ -188,9 +188,9 @@ export type Refusal =
   | { readonly refused: 'not-unique', readonly properties: readonly string[] }
   /** Other data does not allow it, such as a check. */
   | { readonly refused: 'conflict' }
-  /** What these properties refer to does not exist. Empty if the database does not report which. */
+  /** These properties refer to rows that do not exist. Empty if the database does not report which. */
   | { readonly refused: 'missing-target', readonly properties: readonly string[] }
-  /** Other data refers to the item, so it cannot be removed. */
+  /** Other rows refer to this one. */
   | { readonly refused: 'referenced' }
   /**
    * The database cannot store the values of these properties: missing, too long, out of range, nested too deeply.

@@ -96,7 +96,7 @@ for (const [name, open] of Object.entries(storages)) {
     t.equal(created.statusCode, 201)
     const missing = await send(app, 'POST', '/articles', { id: '2', title: 'Two', authorId: 'eve' })
     t.equal(missing.statusCode, 422)
-    t.match(missing.json(), { errors: [{ pointer: '/authorId', message: 'refers to an item that does not exist' }] })
+    t.match(missing.json(), { errors: [{ pointer: '/authorId', message: 'must refer to an existing item' }] })
     const foreign = await send(app, 'POST', '/articles', { id: '2', title: 'Two', authorId: 'bob' }, 'a')
     t.equal(foreign.statusCode, 422)
     t.equal(foreign.body, missing.body, 'an item that the caller cannot see looks like one that does not exist')

@@ -450,7 +450,7 @@ for (const { name, skip, open } of databases) {
     })
 
     await t.test(
-      'a violated foreign key or check is a conflict and returns 409',
+      'a violated check is a conflict, a missing target returns 422, and a referenced row 409',
       async (t) => {
         await database.run(
           'CREATE TABLE regions (id VARCHAR(10) PRIMARY KEY)',
@@ -474,19 +474,22 @@ for (const { name, skip, open } of databases) {
         const adapter = database.adapter({ version: { derived: true } })
         const [region, city] = [adapter<Thing>(regions), adapter<Thing>(cities)]
         const conflict = { refused: 'conflict' }
-        t.same(await city.insert({ id: 'a', region: 'west' }, context), conflict)
+        const referenced = { refused: 'referenced' }
+        const missing = (...properties: string[]) => ({ refused: 'missing-target', properties })
+        t.same(await city.insert({ id: 'a', region: 'west' }, context), missing('region'))
+        t.same(await city.insert({ id: 'a', region: 'north', twin: 'west' }, context), missing('twin'))
         t.same(await city.insert({ id: 'a', region: 'north', inhabitants: -1 }, context), conflict)
         const { version } = toEntry(await city.insert({ id: 'a', region: 'north', twin: 'south' }, context))
         for (const expected of [undefined, version]) {
-          t.same(await city.replace('a', { id: 'a', region: 'west' }, expected, context), conflict)
+          t.same(await city.replace('a', { id: 'a', region: 'west' }, expected, context), missing('region'))
           t.same(await city.replace('a', { id: 'a', region: 'north', inhabitants: -1 }, expected, context), conflict)
         }
         for (const id of ['north', 'south']) {
-          t.same(await region.remove(id, undefined, context), conflict)
-          t.same(await region.remove(id, toEntry(await region.find(id, context)).version, context), conflict)
+          t.same(await region.remove(id, undefined, context), referenced)
+          t.same(await region.remove(id, toEntry(await region.find(id, context)).version, context), referenced)
         }
         await region.transaction?.(async (inner) => {
-          t.same(await inner.remove('north', undefined, context), conflict)
+          t.same(await inner.remove('north', undefined, context), referenced)
           t.equal(await inner.remove('east', undefined, context), undefined, 'the transaction continues')
         }, context)
         t.equal(await region.find('east', context), undefined)
@@ -494,10 +497,18 @@ for (const { name, skip, open } of databases) {
 
         const app = Fastify()
         await app.register(collection, define({ ...regions, storage: adapter }))
+        await app.register(collection, define({ ...cities, storage: adapter }))
         t.match((await app.inject({ method: 'DELETE', url: '/regions/north' })).json(), {
           status: 409,
           code: 'conflict',
-          detail: /^Other data refers to this item/
+          detail: 'Other items refer to this item. Delete or change them first.'
+        })
+        const created = await app.inject({ method: 'POST', url: '/cities', payload: { id: 'b', region: 'west' } })
+        t.match(created.json(), {
+          status: 422,
+          code: 'validation-failed',
+          detail: 'There is no item with this region.',
+          errors: [{ pointer: '/region', message: 'must refer to an existing item' }]
         })
         await app.close()
       }

@@ -206,7 +206,9 @@ export const dialect: SqlDialect = {
     if (errno === 4025) {
       return { unstorable: { check: /^CONSTRAINT `(.+)` failed for /.exec(message)?.[1] ?? '' } }
     }
-    if (conflicts.has(errno)) return 'conflict'
+    const cause = foreignKeyCauses[errno]
+    if (cause !== undefined) return { foreignKey: { cause, ...parseForeignKey(message) } }
+    if (errno === violatedCheck) return 'conflict'
     // Column 'name' cannot be null; Field 'name' doesn't have a default value
     if (errno === 1048 || errno === 1364) return { notNull: /'(.+?)'/.exec(message)?.[1] ?? '' }
     // Data too long for column 'name' at row 1, or: for column `app`.`things`.`rank` at row 1
@@ -266,8 +268,23 @@ function convertKey (value: string, kind: Kind): string {
   return kind === 'uuid' ? `CONVERT(${value} USING ascii) COLLATE ascii_bin` : toExact(value)
 }
 
-/** Foreign keys, and checks of MySQL. */
-const conflicts: ReadonlySet<number> = new Set([1451, 1452, 1216, 1217, 3819])
+/** Foreign keys. The last two are reported to users without access to the other table. */
+const foreignKeyCauses: Readonly<Record<number, 'missing' | 'referenced'>> = {
+  1452: 'missing',
+  1451: 'referenced',
+  1216: 'missing',
+  1217: 'referenced'
+}
+
+/** A check of MySQL. */
+const violatedCheck = 3819
+
+/** ... fails (`app`.`articles`, CONSTRAINT `x` FOREIGN KEY (`author`) REFERENCES `users` (`id`)) */
+function parseForeignKey (message: string): { table: string | undefined, columns: string[] } {
+  const pattern = /\((?:`[^`]*`\.)?`([^`]+)`, CONSTRAINT .*? FOREIGN KEY \((.+?)\) REFERENCES /
+  const [, table, key = ''] = pattern.exec(message) ?? []
+  return { table, columns: key.match(/[^`, ]+/g) ?? [] }
+}
 
 /** Out of range, truncated, of another type, too long, not JSON. */
 const dataExceptions: ReadonlySet<number> = new Set([1264, 1265, 1292, 1366, 1406, 1411, 1690, 3140, 3156, 3157])

@@ -177,6 +177,7 @@ export const dialect: SqlDialect = {
   parseViolation (error) {
     const { code, constraint, where, column } = getErrorDetail(error)
     if (code === '23502') return { notNull: column }
+    if (code === '23503' || code === '23001') return parseForeignKey(error)
     if (code === '23505') return constraint === '' ? parseDuplicateKey(error) : { constraint, buildColumnsQuery }
     // PostgreSQL reports the parameter of an invalid value: "unnamed portal parameter $2 = '...'"
     const parameter = Number(/\bportal parameter \$(\d+)/.exec(where)?.[1])
@@ -261,14 +262,34 @@ function isDataException (code: string): boolean {
  * Key (team, "shirtNumber")=(a, 1) already exists.
  */
 function parseDuplicateKey (error: unknown): Violation {
-  const { detail } = getErrorDetail(error)
-  const key = /^Key \((.+?)\)=\(/.exec(detail)?.[1]
-  const names = key?.match(/"(?:[^"]|"")+"|[^, ]+/g) ?? []
-  return { columns: names.map((name) => name.replace(/^"(.*)"$/, '$1').replaceAll('""', '"')) }
+  return { columns: parseKeyColumns(getErrorDetail(error).detail) }
 }
 
-/** Foreign keys, RESTRICT, checks, exclusions. */
-const conflicts: ReadonlySet<string> = new Set(['23503', '23001', '23514', '23P01'])
+function parseKeyColumns (detail: string): string[] {
+  const key = /\((.+?)\)=\(/.exec(detail)?.[1]
+  const names = key?.match(/"(?:[^"]|"")+"|[^, ]+/g) ?? []
+  return names.map((name) => name.replace(/^"(.*)"$/, '$1').replaceAll('""', '"'))
+}
+
+/** Checks, exclusions. */
+const conflicts: ReadonlySet<string> = new Set(['23514', '23P01'])
+
+/**
+ * Key (author)=(5) is not present in table "users". Key (id)=(5) is still referenced from table "articles". Messages in
+ * another language have the columns in the same form.
+ */
+function parseForeignKey (error: unknown): Violation {
+  const { code, table, detail } = getErrorDetail(error)
+  const isReferenced = code === '23001' || / referenced from table /.test(detail)
+  const isMissing = / is not present in table /.test(detail)
+  return {
+    foreignKey: {
+      cause: isReferenced ? 'referenced' : isMissing ? 'missing' : undefined,
+      table: table === '' ? undefined : table,
+      columns: parseKeyColumns(detail)
+    }
+  }
+}
 
 function buildColumnsQuery (table: readonly string[]): string {
   const name = toLiteral(table.map(dialect.quote).join('.'))
@@ -369,6 +390,7 @@ function getErrorDetail (error: unknown) {
     detail: readErrorText(error, 'detail'),
     where: readErrorText(error, 'where'),
     column: readErrorText(error, 'column'),
+    table: readErrorText(error, 'table'),
     message: readErrorText(error, 'message')
   }
 }

@@ -278,13 +278,19 @@ export interface SqlDialect {
   readonly classifyError: (error: unknown) => ErrorKind
   /** Whether the error reports a value that its column, or its type, cannot store. */
   readonly isDataException: (error: unknown) => boolean
+  /**
+   * The query for the foreign keys of a table that have one column: the column, the other table and its column. Only if
+   * the errors do not report which one is violated.
+   */
+  readonly foreignKeys?: (table: readonly string[]) => { readonly text: string, readonly values: Value[] }
   /** What a violated constraint is about. */
   readonly parseViolation: (error: unknown) => Violation | undefined
 }
 
 export type Violation =
-  /** A foreign key or a check. */
+  /** A check, or the like. */
   | 'conflict'
+  | ForeignKeyViolation
   /** A value that cannot be stored. */
   | { readonly unstorable: Unstorable }
   /** A column that must have a value. */
@@ -292,6 +298,18 @@ export type Violation =
   /** A unique key. */
   | { readonly columns: readonly string[] }
   | Constraint
+
+/** A foreign key, with what the error reports about it. */
+export interface ForeignKeyViolation {
+  readonly foreignKey: {
+    /** Whether a value is not found in the other table, or other rows refer to the row. */
+    readonly cause: 'missing' | 'referenced' | undefined
+    /** The table that has the foreign key. */
+    readonly table: string | undefined
+    /** Its columns. */
+    readonly columns: readonly string[]
+  }
+}
 
 /** A constraint that the error reports only by name. */
 export interface Constraint {

@@ -2,6 +2,7 @@ import type { Context, Draft, Entry, Refusal, Replacement } from '../contract.ts
 import { Assignments, type BoundAssignments } from './assignments.ts'
 import { ConditionBuilder } from './condition-builder.ts'
 import type { ManyStatement, Value } from './dialect.ts'
+import type { WriteKind } from './foreign-keys.ts'
 import type { Kind } from './kind.ts'
 import type { Layout } from './layout.ts'
 import { Parameters } from './parameters.ts'
@@ -91,7 +92,7 @@ export class ManyWriter<Item extends object> {
   remove (session: Session, entries: ReadonlyArray<Entry<Item>>, context: Context): Promise<Refusal | undefined> {
     const { dialect: { many } } = this.#layout
     const rows = entries.map((entry) => this.#toTarget(entry))
-    return this.#write(session, { rows, kinds: this.#targetKinds, context }, many.remove)
+    return this.#write(session, { rows, kinds: this.#targetKinds, context, kind: 'remove' }, many.remove)
   }
 
   /** The values by which a row is found. */
@@ -119,7 +120,7 @@ export class ManyWriter<Item extends object> {
     try {
       return await (parts.length > 1 ? withSavepoint(session, write) : write())
     } catch (error) {
-      return toRefusal(this.#layout, { session, error, assigned: unknownAssignments })
+      return toRefusal(this.#layout, { session, error, assigned: unknownAssignments, kind: given.kind ?? 'write' })
     }
   }
 
@@ -146,6 +147,8 @@ interface GivenValues {
   readonly rows: ReadonlyArray<readonly Value[]>
   readonly kinds: readonly Kind[]
   readonly context: Context
+  /** By default, the rows are inserted or updated. */
+  readonly kind?: WriteKind
 }
 
 /** The id and the version: the first columns of rows that are replaced or removed. */

@@ -1,6 +1,7 @@
 import type { CommitRefused, Refusal } from '../contract.ts'
 import type { BoundAssignments } from './assignments.ts'
 import type { Constraint, Unstorable } from './dialect.ts'
+import { toForeignKeyRefusal, type WriteKind } from './foreign-keys.ts'
 import { getColumn, type Layout } from './layout.ts'
 import type { Session } from './session.ts'
 import { createStorageError } from './storage-error.ts'
@@ -21,13 +22,19 @@ interface FailedWrite {
   readonly error: unknown
   /** What it was to set; undefined for a DELETE. */
   readonly assigned: BoundAssignments | undefined
+  /** By default, it inserts or updates if it sets something. */
+  readonly kind?: WriteKind
 }
 
 /** Converts a violated constraint, or a value that the database cannot store, to a refusal. Throws any other error. */
-export async function toRefusal (layout: Layout, { session, error, assigned }: FailedWrite): Promise<Refusal> {
+export async function toRefusal (layout: Layout, { session, error, assigned, kind }: FailedWrite): Promise<Refusal> {
   const violation = layout.dialect.parseViolation(error)
   if (violation === undefined) throw error
   if (violation === 'conflict') return conflict
+  if ('foreignKey' in violation) {
+    const write = { session, assigned, kind: kind ?? (assigned === undefined ? 'remove' : 'write') }
+    return await toForeignKeyRefusal(layout, violation, write)
+  }
   if ('unstorable' in violation) {
     // A DELETE sets nothing: no row has an id that the column cannot store.
     if (assigned === undefined) return notFound
@@ -86,7 +93,7 @@ class SqlCommitRefused extends Error implements CommitRefused {
 export async function toCommitRefused (layout: Layout, session: Session, error: unknown): Promise<CommitRefused> {
   const violation = layout.dialect.parseViolation(error)
   if (typeof violation === 'object' && ('unstorable' in violation || 'notNull' in violation)) throw error
-  return new SqlCommitRefused(await toRefusal(layout, { session, error, assigned: undefined }), error)
+  return new SqlCommitRefused(await toRefusal(layout, { session, error, assigned: undefined, kind: 'commit' }), error)
 }
 
 async function findConstraintColumns (

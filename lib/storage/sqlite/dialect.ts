@@ -180,6 +180,7 @@ export const dialect: SqlDialect = {
     return errorKinds[code ?? 0] ?? 'other'
   },
   isDataException: (error) => parseUnstorable(error) !== undefined,
+  foreignKeys: buildForeignKeysQuery,
   parseViolation: (error) => parseUnstorable(error) ?? parseConstraint(error)
 }
 
@@ -245,6 +246,17 @@ function buildCatalogQuery (table: readonly string[]): ReturnType<SqlDialect['ca
     SELECT 'other', NULL, NULL, NULL, NULL, 0 FROM ${all}
     WHERE name = ? COLLATE NOCASE AND (type = 'view' OR sql LIKE 'CREATE VIRTUAL TABLE%')`
   return { text, values: [name, name, name, name, name] }
+}
+
+/** A foreign key without columns refers to the primary key. */
+function buildForeignKeysQuery (table: readonly string[]): { text: string, values: Value[] } {
+  const [name = '', ...schema] = [...table].reverse()
+  const within = schema.map((part) => `, ${toLiteral(part)}`).join()
+  const text = `SELECT max("from"), max("table"), max(coalesce("to", (
+      SELECT i.name FROM pragma_table_info(k."table"${within}) AS i WHERE i.pk = 1
+    )))
+    FROM pragma_foreign_key_list(?${within}) AS k GROUP BY id HAVING count(*) = 1 ORDER BY id DESC`
+  return { text, values: [name] }
 }
 
 /** https://sqlite.org/datatype3.html#determination_of_column_affinity; types such as DATETIME store what they get. */
@@ -353,7 +365,10 @@ function parseConstraint (error: unknown): Violation | undefined {
   const message = readErrorText(error, 'message')
   const notNull = /^NOT NULL constraint failed: .*?\.?([^.]+)$/.exec(message)?.[1]
   if (notNull !== undefined) return { notNull }
-  const match = /^(?:UNIQUE constraint failed: (.+)|(?:FOREIGN KEY|CHECK) constraint failed.*)$/.exec(message)
+  if (message.startsWith('FOREIGN KEY constraint failed')) {
+    return { foreignKey: { cause: undefined, table: undefined, columns: [] } }
+  }
+  const match = /^(?:UNIQUE constraint failed: (.+)|CHECK constraint failed.*)$/.exec(message)
   if (match === null) return undefined
   if (match[1] === undefined) return 'conflict'
   return { columns: match[1].split(', ').map((column) => column.slice(column.indexOf('.') + 1)) }
