@@ -1,5 +1,5 @@
 import type { Collection } from '../collection.ts'
-import { parseEntityTags } from '../http/entity-tag.ts'
+import { isOtherForm, parseEntityTags } from '../http/entity-tag.ts'
 import { isConditional, isConditionalWrite, evaluatePreconditions } from '../http/preconditions.ts'
 import type { Validators } from '../http/preconditions.ts'
 import { problem } from '../http/problems.ts'
@@ -37,9 +37,10 @@ export function checkPreconditions (
       detail: 'Read the item, then repeat the request with the header If-Match and the ETag of that response.'
     })
   }
-  const current = entry && getValidators(request, { version: presentation.type.getVersion(entry), modified })
+  const version = entry && presentation.type.getVersion(entry)
+  const current = version === undefined ? undefined : getValidators(request, { version, modified })
   const outcome = evaluatePreconditions({ safe: false, fields: headers, current, weak: collection.etag.acceptWeak })
-  return outcome === 'failed' ? preconditionFailed(headers) : undefined
+  return outcome === 'failed' ? preconditionFailed(headers, version) : undefined
 }
 
 /** Returns the entity tags of a version in all formats: a client may have read the item in another one. */
@@ -53,11 +54,19 @@ function getValidators (
   return { tag: buildEtag(presentation, version, format), others, modified }
 }
 
-function preconditionFailed ({ 'if-match': match }: Request['headers']): Problem {
-  const hasNoTag = match !== undefined && parseEntityTags(match).length === 0
-  return problem('precondition-failed', {
-    detail: hasNoTag
-      ? 'If-Match contains no entity tag. Send the ETag of the item as it is, with its quotation marks.'
-      : 'The resource has changed. Read it again, then decide.'
-  })
+/** `version` is that of the item, for a write. */
+function preconditionFailed ({ 'if-match': match }: Request['headers'], version?: string): Problem {
+  return problem('precondition-failed', { detail: explainFailure(match, version) })
+}
+
+function explainFailure (match: string | undefined, version: string | undefined): string {
+  const tags = match === undefined ? '*' : parseEntityTags(match)
+  if (tags.length === 0) {
+    return 'If-Match contains no entity tag. Send the ETag of the item as it is, with its quotation marks.'
+  }
+  if (tags !== '*' && version !== undefined && tags.some((tag) => isOtherForm(tag, version))) {
+    return 'The entity tag belongs to another form of the item. ' +
+      'Read the item without expand and fields, and send the ETag of that response.'
+  }
+  return 'The resource has changed. Read it again, then decide.'
 }

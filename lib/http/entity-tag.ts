@@ -84,6 +84,16 @@ export function buildEntityTag (version: string, form: string): EntityTag {
   return `"${escapeTag(version)}.${escapeTag(form)}"`
 }
 
+/**
+ * Whether the tag identifies another form of this version: with some of the properties, or with included items.
+ * `getSelectionVersion` adds to the version of the item.
+ */
+export function isOtherForm (tag: EntityTag, version: string): boolean {
+  const start = `"${escapeTag(version)}`
+  const known = removeWeakness(tag)
+  return known.startsWith(start) && /^[~+]/.test(known.slice(start.length))
+}
+
 const unsafePattern = /[^\x21\x23\x24\x26-\x7e]/g
 
 function escapeTag (text: string): string {

@@ -158,6 +158,32 @@ test('the entity tag covers what is included, and Last-Modified is omitted', asy
   }
 })
 
+test('the entity tag of another form of the item does not satisfy If-Match, and 412 says so', async (t) => {
+  const blog = defineBlog()
+  const app = await serveBlog(t, blog)
+  const detail = /belongs to another form of the item\. Read the item without expand and fields/
+  for (const query of ['expand=author', 'expand=comments', 'fields=title', 'expand=author&fields=title']) {
+    const tag = String((await request(app, `GET /articles/a1?${query}`)).headers.etag)
+    for (const match of [tag, `"x", ${tag}`, `W/${tag}`]) {
+      const answer = await request(app, 'PATCH /articles/a1', {
+        content: { title: 'Changed' },
+        fields: { 'if-match': match }
+      })
+      t.match([answer.statusCode, answer.json()], [412, { code: 'precondition-failed', detail }], match)
+    }
+    await t.rejects(app.collection(blog.articles).update('a1', { title: 'x' }, { ifMatch: tag }), { message: detail })
+    t.equal((await request(app, 'DELETE /articles/a1', { fields: { 'if-match': tag } })).statusCode, 412)
+  }
+  const stale = String((await request(app, 'GET /articles/a1?expand=author')).headers.etag)
+  const { etag } = (await request(app, 'GET /articles/a1')).headers
+  const fields = { 'if-match': String(etag) }
+  t.equal((await request(app, 'PATCH /articles/a1', { content: { title: 'New' }, fields })).statusCode, 200)
+  t.match((await request(app, 'PATCH /articles/a1', { content: { title: 'x' }, fields: { 'if-match': stale } })).json(), {
+    status: 412,
+    detail: /has changed/
+  })
+})
+
 test('Cache-Groups name the collections that a response depends on', async (t) => {
   const app = await serveBlog(t)
   const readGroups = async (url: string) => (await request(app, `GET ${url}`)).headers['cache-groups']
