@@ -19,7 +19,9 @@ export function buildEquivalentGet (lists: Lists, listQuery: ListQuery): string 
     const text = condition && formatOperand(condition.value)
     if (condition === undefined || text === undefined) return undefined
     const { property, is } = condition
-    const name = is === 'eq' && !known.has(property) ? property : `${property}.${is}`
+    // `comments.count` is also a parameter of an included list, as `limit` is one of the list itself.
+    const isParameter = known.has(property.slice(property.lastIndexOf('.') + 1))
+    const name = is === 'eq' && !isParameter ? property : `${property}.${is}`
     if (parameters.has(name)) return undefined
     parameters.set(name, text)
   }

@@ -51,7 +51,8 @@ export function parseExpansion (
   const isContent = given.expand !== undefined && !(given.expand instanceof ExpandText)
   const spot = { parameter, pointer: isContent ? '/expand' : undefined }
   try {
-    const inclusions = readInclusions(readWanted(given, spot), { relations, path: '', level: 1, spot })
+    const wanted = readWanted(given, relations, spot)
+    const inclusions = readInclusions(wanted, { relations, path: '', level: 1, spot })
     checkCost(inclusions, count)
     return inclusions
   } catch (thrown) {
@@ -69,24 +70,59 @@ function refuse ({ parameter, pointer }: Spot, expected: string): never {
     })
 }
 
-function readWanted (given: NonNullable<ListQuery['expand']>, spot: Spot): Wanted['inner'] {
+function readWanted (
+  given: NonNullable<ListQuery['expand']>,
+  relations: CallerRelations,
+  spot: Spot
+): Wanted['inner'] {
   const wanted: Wanted = { options: new Map(), inner: new Map() }
   const { [spot.parameter]: expand = [], ...options } = given
   if (isObject(expand) && !(expand instanceof ExpandText)) addObject(wanted, expand, ['expand'])
   else addPaths(wanted, expand, spot)
   for (const [name, value] of Object.entries(options)) {
-    const segments = name.split('.').slice(1)
-    let place = wanted
-    while (place.inner.has(segments[0] ?? '')) place = place.inner.get(segments.shift()!)!
-    if (place === wanted) {
+    const found = findOption(wanted, relations, name.split('.').slice(1))
+    if (found === undefined) {
       const named = [...wanted.inner.keys()]
-      refuse({ parameter: name, pointer: undefined }, named.length === 0
+      return refuse({ parameter: name, pointer: undefined }, named.length === 0
         ? 'about a relation that expand names: add expand to the query'
         : `about a relation that expand names: ${named.join(', ')}`)
     }
-    place.options.set(segments.join('.'), value)
+    found.place.options.set(found.option, value)
   }
   return wanted.inner
+}
+
+interface FoundOption {
+  readonly place: Wanted
+  readonly option: string
+}
+
+/**
+ * Finds what `comments.author.country` is about. One item has no conditions, so this is a condition of `comments`,
+ * whether `author` is included as well or not.
+ */
+function findOption (
+  { inner }: Wanted,
+  { opened }: CallerRelations,
+  path: readonly string[]
+): FoundOption | undefined {
+  let found: FoundOption | undefined
+  let [wanted, relations] = [inner, opened]
+  for (const [index, name] of path.entries()) {
+    const place = wanted.get(name)
+    if (place === undefined) break
+    const related = relations.get(name)
+    const option = path.slice(index + 1).join('.')
+    if (found === undefined || related === undefined || isOption(related, option)) found = { place, option }
+    wanted = place.inner
+    relations = related?.relations.opened ?? new Map()
+  }
+  return found
+}
+
+/** `comments.some.text` and `comments.count.gte` are conditions about the items around `comments`. */
+function isOption ({ relation: { isMany } }: CallerRelation, option: string): boolean {
+  return isMany ? !/^(?:some|none|count)\./.test(option) : oneOptions.includes(option)
 }
 
 /** `author,comments.author`: a path includes what leads to it. */

@@ -98,10 +98,12 @@ async function readItems (
 }
 
 /** The query of an included list, with the defaults of the relation and what inner relations need. */
-function toListQuery ({ relation, listQuery, inclusions }: Inclusion): ListQuery {
+function toListQuery ({ relation, reading, listQuery, inclusions }: Inclusion): ListQuery {
+  // The order would reveal the values of hidden properties.
+  const order = relation.order?.filter(({ property }) => !reading!.view.type.hidden?.has(property.split('.', 1)[0]!))
   return {
     ...relation.limit !== undefined && { limit: relation.limit },
-    ...relation.order !== undefined && { order: relation.order },
+    ...order !== undefined && { order },
     ...listQuery,
     needs: [relation.equals, ...inclusions.map(({ relation: { property } }) => property)]
   }
