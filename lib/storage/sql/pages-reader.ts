@@ -71,6 +71,11 @@ class PagesReader<Item> {
 
   async read (values: readonly Value[]): Promise<Array<Page<Item>>> {
     const { limit, count } = this.#pagesQuery.query
+    // Only the totals are wanted.
+    if (limit === 0 && count) {
+      const totals = await this.#count(values)
+      return totals.map((total) => ({ entries: [], more: total > 0, total }))
+    }
     const pages: Array<ReadablePage<Item>> = []
     let pending = values.map((value, index) => ({ value, index }))
     // Further rows are read only after rows that cannot be read.
