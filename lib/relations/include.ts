@@ -19,6 +19,7 @@ interface Related {
   readonly pages: ReadonlyMap<unknown, Page<object>>
   /** What is added to the related items themselves. */
   readonly additions: readonly Addition[]
+  readonly buildNext: BuildNext
 }
 
 /** Reads what is included: one statement for each relation, however many items there are. */
@@ -30,8 +31,17 @@ export async function include (
   const all: Related[] = []
   // One after the other, because a transaction has one connection.
   for (const inclusion of inclusions) all.push(await readRelated(entries, inclusion, operation))
+  const shown = new Map<Entry<object>, Readonly<Record<string, unknown>>>()
   return {
-    add: (entry) => Object.fromEntries(all.map((related) => [related.name, show(related, entry, operation)])),
+    // The length of a page is limited before it is rendered, so each entry is shown twice.
+    add (entry) {
+      let added = shown.get(entry)
+      if (added === undefined) {
+        added = Object.fromEntries(all.map((related) => [related.name, show(related, entry, operation)]))
+        shown.set(entry, added)
+      }
+      return added
+    },
     version: (entry) => all.map((related) => `+${related.name} ${getVersion(related, entry)}`).join('')
   }
 }
@@ -44,7 +54,7 @@ async function readRelated (
   const { relation, reading, target: { collection }, listQuery, inclusions } = inclusion
   const values = [...new Set(entries.map(({ item }) => getKey(item, relation.property)))].filter(isId)
   if (reading === undefined || values.length === 0) {
-    return { name: relation.name, inclusion, pages: new Map(), additions: [] }
+    return { name: relation.name, inclusion, pages: new Map(), additions: [], buildNext: () => undefined }
   }
   const storage = operation.transaction?.joinIfPossible(collection) ?? collection.storage
   const context = withScope(reading.scope, operation.context)
@@ -57,7 +67,9 @@ async function readRelated (
     found.push(...page.entries)
   }
   const additions = inclusions.length === 0 ? [] : [await include(found, inclusions, operation)]
-  return { name: relation.name, inclusion: { ...inclusion, listQuery }, pages, additions }
+  const hasMore = [...pages.values()].some(({ more }) => more)
+  const buildNext = hasMore ? prepareNext(inclusion, operation) : () => undefined
+  return { name: relation.name, inclusion: { ...inclusion, listQuery }, pages, additions, buildNext }
 }
 
 interface Source {
@@ -124,14 +136,15 @@ function findPage ({ inclusion: { relation }, pages }: Related, { item }: Entry<
 }
 
 function show (related: Related, parent: Entry<object>, operation: Operation): unknown {
-  const { inclusion, additions } = related
-  const { relation, reading, listQuery } = inclusion
+  const { inclusion, additions, buildNext } = related
+  const { relation, listQuery } = inclusion
   const page = findPage(related, parent)
   const type = operation.isApp ? storedType : getType(inclusion)
   const items = page.entries.map((entry) => applySelection(type, entry, { fields: listQuery.fields, additions }))
   if (!relation.isMany) return items[0] ?? null
   const isCounted = listQuery.count === true
-  const next = page.more && reading !== undefined ? buildNext(inclusion, { parent, page, operation }) : undefined
+  const last = page.entries.at(-1)
+  const next = page.more && last !== undefined ? buildNext(parent, last) : undefined
   return {
     items,
     ...isCounted && { total: page.total ?? 0 },
@@ -155,36 +168,38 @@ function getVersion (related: Related, parent: Entry<object>): string {
   return `${versions.join()}.${collection.type.digest}${more ? '.more' : ''}${total === undefined ? '' : `.${total}`}`
 }
 
-interface IncludedPage {
-  readonly parent: Entry<object>
-  readonly page: Page<object>
-  readonly operation: Operation
-}
+/** Returns the URL that continues an included list after its last entry; undefined if no URL can express its query. */
+type BuildNext = (parent: Entry<object>, last: Entry<object>) => string | undefined
 
-/** Returns the URL that continues an included list; undefined if no URL can express its query. */
-function buildNext (inclusion: Inclusion, { parent, page, operation }: IncludedPage): string | undefined {
-  const { relation, reading, target, inclusions } = inclusion
-  const last = page.entries.at(-1)
-  const path = last && buildPath(target, relation.equals, { parent, operation })
-  if (last === undefined || path === undefined) return undefined
+/** Prepares what the URLs of all parents have in common. */
+function prepareNext (inclusion: Inclusion, operation: Operation): BuildNext {
+  const { relation: { equals }, reading, target, inclusions } = inclusion
   const { lists } = reading!
   const { needs, count, ...own } = toListQuery(inclusion)
-  const byParent = { property: relation.equals, is: 'eq', value: parent.id } as const
-  const isNested = target.collection.parent?.property === relation.equals
-  const filters = [...isNested ? [] : [byParent], ...own.filter === undefined ? [] : [own.filter]]
-  const filter = filters.length === 0 ? undefined : combineFilters(filters)
-  const order = own.order ?? lists.order
-  const cursor = createCursor(lists, { filter, search: undefined, order }, { direction: 'after', entry: last })
   const features = writeExpand(inclusions)
-  const query = features && buildEquivalentGet(lists, { ...own, ...filter && { filter }, cursor, features })
-  return query === undefined ? undefined : `${path}?${query}`
+  const query = features && buildEquivalentGet(lists, { ...own, features })
+  const isNested = target.collection.parent?.property === equals
+  const name = lists.parameters.has(equals) ? `${equals}.eq` : equals
+  if (query === undefined || new URLSearchParams(query).has(name)) return () => undefined
+  const order = own.order ?? lists.order
+  const rest = query === '' ? '' : `${query}&`
+  return (parent, last) => {
+    const path = buildPath(target, equals, { parent, operation })
+    if (path === undefined) return undefined
+    const byParent = { property: equals, is: 'eq', value: parent.id } as const
+    const filters = [...isNested ? [] : [byParent], ...own.filter === undefined ? [] : [own.filter]]
+    const filter = filters.length === 0 ? undefined : combineFilters(filters)
+    const cursor = createCursor(lists, { filter, search: undefined, order }, { direction: 'after', entry: last })
+    const condition = isNested ? '' : `${name}=${encodeURIComponent(parent.id)}&`
+    return `${path}?${condition}${rest}cursor=${cursor}`
+  }
 }
 
 /** The path of the other collection, with the parameters of the prefix and, if it is nested, the id of the parent. */
 function buildPath (
   { path, collection: { parent: nesting } }: Served,
   property: string,
-  { parent, operation }: Pick<IncludedPage, 'parent' | 'operation'>
+  { parent, operation }: { readonly parent: Entry<object>, readonly operation: Operation }
 ): string | undefined {
   const values = { ...Object(operation.request?.params) as Record<string, string | undefined> }
   values.parent = nesting?.property === property ? String(parent.id) : undefined
