@@ -168,13 +168,23 @@ function describeChoices (branches: ReadonlyArray<readonly FailureWithError[]>):
   return [...new Set(choices)].join(', or ')
 }
 
-/** Messages that differ from those of Ajv, because the pointer is more precise or the values are listed. */
+/** Messages that differ from those of Ajv: the pointer is more precise, values are listed, or the grammar is better. */
 const messages: Readonly<Record<string, (error: ErrorObject) => string>> = {
   required: () => 'is required',
   additionalProperties: () => 'is not a known property',
   unevaluatedProperties: () => 'is not a known property',
   enum: (error) => `must be one of ${formatValues(error.params.allowedValues)}`,
-  const: (error) => `must be ${JSON.stringify(error.params.allowedValue)}`
+  const: (error) => `must be ${JSON.stringify(error.params.allowedValue)}`,
+  minLength: (error) => `must have at least ${formatCount(error, 'character', 'characters')}`,
+  maxLength: (error) => `must have at most ${formatCount(error, 'character', 'characters')}`,
+  minItems: (error) => `must have at least ${formatCount(error, 'item', 'items')}`,
+  maxItems: (error) => `must have at most ${formatCount(error, 'item', 'items')}`,
+  minProperties: (error) => `must have at least ${formatCount(error, 'property', 'properties')}`,
+  maxProperties: (error) => `must have at most ${formatCount(error, 'property', 'properties')}`
+}
+
+function formatCount ({ params: { limit } }: ErrorObject, one: string, several: string): string {
+  return `${limit} ${limit === 1 ? one : several}`
 }
 
 function getMessage (error: ValidationError): string {
