@@ -149,14 +149,14 @@ async function main () {
   console.log(response.status, JSON.stringify(rest), (await fetch(address + response.headers.get('location'))).status)
   const source = await (await fetch(address + '/client.js')).text()
   const module: object = await import('data:text/javascript,' + encodeURIComponent(source))
-  console.log(Object.keys(module).sort().join())
+  console.log(Object.keys(module).sort().join(), source.includes('sourceMappingURL'))
   await app.close()
 }
 
 main()
 `
 
-const expected = '201 {"email":"ada@example.com","age":36} 200\nProblemError,StaleError,batchClient,client\n'
+const expected = '201 {"email":"ada@example.com","age":36} 200\nProblemError,StaleError,batchClient,client false\n'
 
 for (const [name, type, typebox] of [
   ['esm', 'module', '@sinclair/typebox'],

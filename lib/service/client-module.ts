@@ -11,7 +11,8 @@ async function readModule (): Promise<string> {
   const isCompiled = import.meta.url.endsWith('.js')
   const file = new URL(isCompiled ? '../client/client.js' : '../client/client.ts', import.meta.url)
   const source = await readFile(file, 'utf8')
-  if (isCompiled) return source
+  // The source map is not served.
+  if (isCompiled) return source.replace(/^\/\/# sourceMappingURL=.*\n?$/m, '')
   // Other runtimes do not have it.
   const { stripTypeScriptTypes } = await import('node:module')
   return stripTypeScriptTypes(source)
