@@ -35,6 +35,8 @@ export interface ServiceInfo {
   readonly description?: string | undefined
   /** The URI of the documentation for people. */
   readonly documentation?: string | undefined
+  /** The path and the title of the home document. */
+  readonly home?: { readonly href: string, readonly title: string } | undefined
 }
 
 /** A collection as an app serves it. */

@@ -74,8 +74,11 @@ export function getServiceInfo (app: FastifyInstance): ServiceInfo {
   return getAppState(app).service
 }
 
-export function setServiceInfo (app: FastifyInstance, { problems, description, documentation }: ServiceInfo): void {
-  Object.assign(getServiceInfo(app), { problems, description, documentation })
+export function setServiceInfo (
+  app: FastifyInstance,
+  { problems, description, documentation, home }: ServiceInfo
+): void {
+  Object.assign(getServiceInfo(app), { problems, description, documentation, home })
 }
 
 /** Collections at the same path with the same constraints are reached by the same requests. */

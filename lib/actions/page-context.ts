@@ -57,12 +57,13 @@ export async function buildPageContext (
   { path, search, fixed, scope, caller, original, view, presentation }: Request,
   { at, tag, total }: PageInfo
 ): Promise<PageContext> {
+  const { home } = collection.app.service
   return {
     capabilities: describeCapabilities(collection, view),
     path,
     search,
     origin: getOrigin(original),
-    trail: buildTrail(collection, path, at),
+    trail: [...home === undefined ? [] : [home], ...buildTrail(collection, path, at)],
     actions: await findAllowedActions(collection, original, presentation.allowedActions),
     fixed: Object.keys({ ...scope?.values, ...fixed }),
     related: findRelatedPaths(collection, original),

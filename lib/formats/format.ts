@@ -99,7 +99,7 @@ export interface PageContext {
   readonly search: string
   /** Scheme and authority, as the client knows them. */
   readonly origin: string
-  /** The breadcrumbs from the outermost collection to the target. */
+  /** The breadcrumbs from the home document, if there is one, or the outermost collection to the target. */
   readonly trail: readonly Link[]
   /** The names of the actions that the caller can use. */
   readonly actions: ReadonlySet<string>

@@ -27,7 +27,8 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
     throw new BadService(`it is registered below ${app.prefix}. Register it at the root of the app`)
   }
   await app.register(registry)
-  setServiceInfo(app, settings)
+  const { home = '/', title = 'API' } = settings
+  setServiceInfo(app, { ...settings, home: home === false ? undefined : { href: home, title } })
   setRequestTimeout(app, settings.requestTimeout)
   limitStreams(app, settings.maxConcurrentStreams)
   setResponseTimeout(app, settings.responseTimeout)

@@ -167,6 +167,18 @@ test('the home document is a page in a browser if a collection has the format ht
   t.match((await request(untitled, 'GET /', { fields: { accept: 'text/html' } })).payload, '<h1>API</h1>')
 })
 
+test('pages of a collection link to the home document, wherever it is', async (t) => {
+  const getCrumbs = async (options: ServiceOptions) => {
+    const app = await serve(t, { options, collections: [users({ formats: [json, html] })] })
+    const { body } = await app.inject({ url: '/users', headers: { accept: 'text/html' } })
+    const [, trail = ''] = /<nav aria-label="Breadcrumb">(.*?)<\/nav>/s.exec(body) ?? []
+    return [...trail.matchAll(/href="([^"]*)"[^>]*><bdi>(.*?)<\/bdi>/g)].map(([, href, title]) => `${title} ${href}`)
+  }
+  t.same(await getCrumbs({}), ['API /', 'users /users'])
+  t.same(await getCrumbs({ home: '/api', title: 'Shop' }), ['Shop /api', 'users /users'])
+  t.same(await getCrumbs({ home: false }), ['users /users'])
+})
+
 test('home document and catalog follow HTTP semantics (RFC 9110, sections 8.8, 9.3.2, 12 and 13)', async (t) => {
   const app = await serve(t, { options: { problems: 'https://example.com/problems/' } })
   for (const [path, types] of [
