@@ -133,6 +133,9 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
     ...all.listBy && {
       listBy: (by, query, context) => all.listBy!(by, query, narrow(context))
     },
+    ...all.aggregate && {
+      aggregate: (query, context) => all.aggregate!(query, narrow(context))
+    },
     find: (id, context) => all.find(id, narrow(context)),
     insert: (draft, context) => all.insert(draft, context),
     // An item of the expected version is the one that was read, deleted or not.

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { aggregateCases } from './conformance/aggregates.ts'
 import type { Case } from './conformance/case.ts'
 import { fidelityCases } from './conformance/fidelity.ts'
 import { filterCases } from './conformance/filter.ts'
@@ -44,6 +45,7 @@ const cases: readonly Case[] = [
   ...likeCases,
   ...searchCases,
   ...scopeCases,
+  ...aggregateCases,
   ...fidelityCases,
   ...transactionCases,
   ...manyCases,

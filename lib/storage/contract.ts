@@ -152,6 +152,59 @@ export interface Page<Item> {
   readonly unreadable?: readonly Unreadable[]
 }
 
+/** A part of a date or date-time, in UTC: `2026`, `2026-01`, `2026-01-31`, `2026-01-31T12`. */
+export type DatePart = 'year' | 'month' | 'day' | 'hour'
+
+/** What rows are grouped by: a property, or a part of one that is a date or date-time. */
+export interface Grouping {
+  readonly property: string
+  readonly part?: DatePart
+}
+
+/**
+ * What is computed for each group: the number of its rows, of the different values of a property, or the sum, average,
+ * least or greatest of its values. Null and missing values do not count.
+ */
+export type Figure =
+  | { readonly figure: 'count' }
+  | { readonly figure: 'distinct' | 'sum' | 'avg' | 'min' | 'max', readonly property: string }
+
+/** The groups of entries that are wanted, and what of each. */
+export interface AggregateQuery {
+  readonly filter: Filter | undefined
+  readonly search: Query['search']
+  /** Empty: all entries are one group, even if there are none. Otherwise each group has an entry. */
+  readonly by: readonly Grouping[]
+  readonly figures: readonly Figure[]
+  /** What groups are ordered by: positions in `by`, then `figures`. It has all of `by`, so that the order is total. */
+  readonly order: ReadonlyArray<{ readonly at: number, readonly descending: boolean }>
+  /** How many groups are returned at most. */
+  readonly limit: number
+}
+
+/** The groups, in the order of the query. */
+export interface Aggregates {
+  readonly groups: ReadonlyArray<{
+    /** The values of `by`. Null and missing values are one group. */
+    readonly by: ReadonlyArray<Scalar | null>
+    /**
+     * The values of `figures`: those of a sum, average, minimum and maximum are null if the group has no values. The
+     * average is the sum, divided by the number of values as doubles are divided.
+     */
+    readonly figures: ReadonlyArray<Scalar | null>
+  }>
+  /** Whether there are more groups than the limit. */
+  readonly more: boolean
+}
+
+/**
+ * A sum of integers that is not within -(2^53 - 1) to 2^53 - 1. An error thrown by `aggregate` that has
+ * `inexact: true` is sent to the client as 400.
+ */
+export interface Inexact extends Error {
+  readonly inexact: true
+}
+
 /** A row whose values do not match the schema. */
 export interface Unreadable {
   /** Undefined if the id cannot be read either. */
@@ -285,6 +338,8 @@ export interface Storage<Item> {
     query: Query,
     context: Context
   ): Promise<ReadonlyArray<Page<Item>>>
+  /** Returns figures over the entries that match, by groups. */
+  aggregate? (query: AggregateQuery, context: Context): Promise<Aggregates>
   /** Returns the entry with this id; undefined if there is none. */
   find (id: Id, context: Context): Promise<Entry<Item> | undefined>
   /** Stores a new item, unless the id or a unique value exists. */

@@ -13,7 +13,7 @@ import type {
   TransactionHandle
 } from './contract.ts'
 import { compileFilter } from './memory/filter.ts'
-import { readPage, readPages, type PageSource } from './memory/page.ts'
+import { aggregateRows, readPage, readPages, type PageSource } from './memory/page.ts'
 import { MemoryReceipts } from './memory/receipts.ts'
 import { RelatedReader, type FindRows } from './memory/related.ts'
 import { Table, type Rows } from './memory/table.ts'
@@ -131,6 +131,7 @@ class MemoryTransaction implements TransactionHandle {
       [rowsKey]: rows,
       list: (query, context) => use(() => methods.list(query, context)),
       listBy: (by, query, context) => use(() => methods.listBy(by, query, context)),
+      aggregate: (query, context) => use(() => methods.aggregate(query, context)),
       find: (id, context) => use(() => methods.find(id, context)),
       insert: (draft, context) => use(() => methods.insert(draft, context)),
       replace: (id, item, expected, context) => use(() => methods.replace(id, item, expected, context)),
@@ -220,7 +221,7 @@ function createStorage<Item extends object> (rows: Rows<Item>, receipts: MemoryR
 
 type Methods<Item> =
   & Pick<Storage<Item>, 'name' | 'supports' | 'list' | 'find' | 'insert' | 'replace' | 'remove'>
-  & Required<Pick<Storage<Item>, 'listBy' | 'insertMany' | 'replaceMany' | 'removeMany'>>
+  & Required<Pick<Storage<Item>, 'listBy' | 'aggregate' | 'insertMany' | 'replaceMany' | 'removeMany'>>
 
 function createMethods<Item extends object> (rows: Rows<Item>, findRows: FindRows): Methods<Item> {
   const source = { rows, findRows }
@@ -235,6 +236,9 @@ function createMethods<Item extends object> (rows: Rows<Item>, findRows: FindRow
     },
     async listBy (by, query, { scope }) {
       return readPages(source, by, query, scope)
+    },
+    async aggregate (query, { scope }) {
+      return aggregateRows(source, query, scope)
     },
     async find (id, { scope }) {
       return findVisible(source, id, scope)

@@ -122,6 +122,7 @@ function createStorage<Item extends object> (session: Session, statements: State
     supports,
     list: (query, context) => reader.list(traced, query, context),
     listBy: (by, query, context) => reader.listBy(traced, by, query, context),
+    aggregate: (query, context) => reader.aggregate(traced, query, context),
     find: (id, context) => reader.find(traced, id, context),
     insert: (draft, context) => writer.insert(traced, draft, context),
     replace: (id, item, expected, context) => writer.replace(traced, item, { id, expected, context }),

@@ -3,7 +3,7 @@ import type { Storage, StorageBelow } from './contract.ts'
 type Method = 'list' | 'find' | 'insert' | 'replace' | 'remove'
 
 /** Methods that a storage need not have. Without them, the others are called. */
-type OptionalMethod = 'listBy' | 'insertMany' | 'replaceMany' | 'removeMany'
+type OptionalMethod = 'listBy' | 'aggregate' | 'insertMany' | 'replaceMany' | 'removeMany'
 
 /** The methods of a storage over another one. */
 export type StorageMethods<Item> = Pick<Storage<Item>, Method | OptionalMethod>

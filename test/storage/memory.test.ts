@@ -55,7 +55,7 @@ test('memory() is an adapter for any item and supports everything', async (t) =>
   const { name, supports } = adapter(shape)
   t.equal(name, 'memory')
   t.ok(Object.isFrozen(supports))
-  t.same(Object.values(supports), Array(9).fill(true))
+  t.same(Object.values(supports), Array(10).fill(true))
 })
 
 test('the same version returns the same entry, which is deeply frozen', async (t) => {

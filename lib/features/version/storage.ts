@@ -1,6 +1,7 @@
 import { shortDigest } from '../../schema/digest.ts'
 import { wrapStorage } from '../../storage/wrap-storage.ts'
 import type {
+  AggregateQuery,
   Context,
   Entry,
   Filter,
@@ -92,6 +93,11 @@ export function createVersionStorage<Item extends object, Old extends object> (
         return pages.map((page) => ({ ...page, entries: page.entries.map(presentEntry) }))
       }
     },
+    ...current.aggregate && {
+      aggregate: (query, context) => {
+        return current.aggregate!(translateAggregateQuery(query, renamed), translateContext(context))
+      }
+    },
     async find (id, context) {
       const entry = await current.find(id, translateContext(context))
       return entry && presentEntry(entry)
@@ -151,5 +157,24 @@ function translateQuery ({ filter, search, order, ...query }: Query, renamed: Re
     },
     order: order.map((by) => translateOrder(by, renamed)),
     properties: undefined
+  }
+}
+
+function translateAggregateQuery (
+  { filter, search, by, figures, ...query }: AggregateQuery,
+  renamed: Renamed
+): AggregateQuery {
+  const rename = <Part extends object>(part: Part): Part => {
+    return 'property' in part ? { ...part, property: toCurrentProperty(renamed, String(part.property)) } : part
+  }
+  return {
+    ...query,
+    filter: filter && translateFilter(filter, renamed),
+    search: search && {
+      ...search,
+      properties: search.properties.map((property) => toCurrentProperty(renamed, property))
+    },
+    by: by.map(rename),
+    figures: figures.map(rename)
   }
 }

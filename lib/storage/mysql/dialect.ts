@@ -103,6 +103,8 @@ export const dialect: SqlDialect = {
     }
     return managed && kind === 'text' ? column : toExact(column)
   },
+  integerText: castToChar,
+  toDouble: (expression) => `(${expression} + 0e0)`,
   castFraction: (placeholder) => placeholder,
   like (expression, runs, bind) {
     const pattern = runs.map((run) => run.replace(/[%_|]/g, '|$&')).join('%')

@@ -83,6 +83,8 @@ export const dialect: SqlDialect = {
     if (kind !== 'date-time') return `${column}::text`
     return `to_char(${column}::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
   },
+  integerText: (expression) => `${expression}::text`,
+  toDouble: (expression) => `${expression}::double precision`,
   castFraction: (placeholder) => `${placeholder}::numeric`,
   like (text, runs, bind) {
     const pattern = runs.map((run) => run.replace(/[%_|]/g, '|$&')).join('%')

@@ -244,6 +244,10 @@ export interface SqlDialect {
   readonly ordered: (column: string, kind: Kind, managed: boolean) => string
   /** A column of text, a date or an instant, as the text of the item. */
   readonly text: (column: string, kind: Kind, managed: boolean) => string
+  /** An integer of any size as text. */
+  readonly integerText: (expression: string) => string
+  /** A number as a double. */
+  readonly toDouble: (expression: string) => string
   /** A number that is not an integer, to compare an integer column with. */
   readonly castFraction: (placeholder: string) => string
   /** A `like` condition, given as the texts between its stars. */

@@ -1,6 +1,18 @@
-import type { Context, Entry, Id, Incomparable, Page, Query, Unreadable, Version } from '../contract.ts'
+import type {
+  AggregateQuery,
+  Aggregates,
+  Context,
+  Entry,
+  Id,
+  Incomparable,
+  Page,
+  Query,
+  Unreadable,
+  Version
+} from '../contract.ts'
 import { joinFilters } from '../filter.ts'
 import { createWordMatcher } from '../search-words.ts'
+import { readAggregates } from './aggregate-reader.ts'
 import type { Column } from './column.ts'
 import { ConditionBuilder, isExactSearch } from './condition-builder.ts'
 import type { Row } from './dialect.ts'
@@ -106,6 +118,16 @@ export class Reader<Item extends object> {
     return query.lock === true && this.#layout.dialect.locksScanned
       ? this.#lockFound(session, query, context)
       : this.#readPage(session, query, context)
+  }
+
+  async aggregate (session: Session, query: AggregateQuery, context: Context): Promise<Aggregates> {
+    try {
+      return await readAggregates(this.#layout, session, query, context)
+    } catch (error) {
+      const compares = query.filter !== undefined
+      const { name, dialect } = this.#layout
+      throw compares && dialect.isDataException(error) ? new IncomparableValue(name, error) : error
+    }
   }
 
   /** Finds the rows, then locks those that still match: a locking read that scans the table would lock all of it. */

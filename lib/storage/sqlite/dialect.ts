@@ -84,6 +84,8 @@ export const dialect: SqlDialect = {
     return kind === 'text' || kind === 'uuid' ? toBinary(column) : column
   },
   text: (column, kind, managed) => dialect.ordered(column, kind, managed),
+  integerText: (expression) => `CAST(${expression} AS TEXT)`,
+  toDouble: (expression) => `CAST(${expression} AS REAL)`,
   castFraction: (placeholder) => placeholder,
   like: buildLike,
   search: {

@@ -1,0 +1,190 @@
+import { Aggregation, InexactSum, isInteger, partLengths, toExactSum } from '../aggregation.ts'
+import type { AggregateQuery, Aggregates, Context, DatePart, Figure, Query, Scalar } from '../contract.ts'
+import { createWordMatcher } from '../search-words.ts'
+import { ConditionBuilder, isExactSearch } from './condition-builder.ts'
+import type { Row, SqlDialect } from './dialect.ts'
+import type { Layout } from './layout.ts'
+import { buildConditions } from './list-source.ts'
+import { getOperand } from './operand.ts'
+import { Parameters } from './parameters.ts'
+import type { Session, Statement } from './session.ts'
+
+/** A value of the rows that match, which a subquery selects. */
+interface Source {
+  /** Equal and ordered as the contract requires. */
+  readonly sql: string
+  readonly isExact: boolean
+  readonly read: (value: unknown) => Scalar | null
+}
+
+/** A figure: what groups are ordered by, and the columns that it is read from. */
+interface FigureColumns {
+  readonly ordered: string
+  readonly columns: readonly string[]
+  readonly read: (values: readonly unknown[]) => Scalar | null
+}
+
+/** Computes figures over the rows that match. The database groups them, unless it cannot test all of the search. */
+export async function readAggregates (
+  layout: Layout,
+  session: Session,
+  query: AggregateQuery,
+  context: Context
+): Promise<Aggregates> {
+  const { dialect } = layout
+  const { by, figures, order, limit, search } = query
+  const parameters = new Parameters(dialect)
+  const sources = [...by, ...figures].map((part) => 'property' in part ? createSource(layout, part) : undefined)
+  const names = sources.map((_, index) => `value_${index}`)
+  const values = sources.map((source, index) => `${source?.sql ?? 'NULL'} AS ${names[index]}`)
+  if (search !== undefined && !isExactSearch(dialect, search)) {
+    return aggregateChecked(layout, session, { query, search, context, parameters, sources, values })
+  }
+  const groups = names.slice(0, by.length)
+  const computed = figures.map((figure, index) => {
+    const at = by.length + index
+    return createFigure(dialect, figure, { name: names[at]!, source: sources[at] })
+  })
+  const matching = buildMatching(layout, values, { query, context, parameters })
+  const ordered = [...groups, ...computed.map((figure) => figure.ordered)]
+  const orderBy = order.map(({ at, descending }) => dialect.orderBy(ordered[at]!, descending, true))
+  const text = `SELECT ${[...groups, ...computed.flatMap(({ columns }) => columns)].join(', ')} ` +
+    `FROM (${matching}) AS matching` +
+    (groups.length === 0 ? '' : ` GROUP BY ${groups.join(', ')} ORDER BY ${orderBy.join(', ')}`) +
+    ` LIMIT ${parameters.bind(dialect.limit(limit + 1))}`
+  const rows = await readRows(session, { text, values: parameters.values, context }, figures)
+  return {
+    groups: rows.slice(0, limit).map((row) => ({
+      by: groups.map((_, index) => readValue(sources[index]!, row[index])),
+      figures: readFigures(computed, row.slice(by.length))
+    })),
+    more: rows.length > limit
+  }
+}
+
+function createSource (
+  layout: Layout,
+  { property, part }: { readonly property: string, readonly part?: DatePart }
+): Source {
+  const { kind, codec, text, ordered } = getOperand(layout, property, undefined)
+  const isExact = isInteger(layout.shape.schema, property)
+  if (text === undefined) return { sql: ordered, isExact, read: (value) => codec.read(value) as Scalar }
+  return {
+    sql: part === undefined ? text : `SUBSTR(${text}, 1, ${partLengths[part]})`,
+    isExact,
+    read: (value) => part === undefined && kind !== 'uuid' ? codec.read(value) as Scalar : String(value)
+  }
+}
+
+function readValue ({ read }: Source, value: unknown): Scalar | null {
+  return value === null ? null : read(value)
+}
+
+function createFigure (
+  dialect: SqlDialect,
+  figure: Figure,
+  { name, source }: { readonly name: string, readonly source: Source | undefined }
+): FigureColumns {
+  const { integerText, toDouble } = dialect
+  const property = 'property' in figure ? figure.property : ''
+  const readSum = (value: unknown): number | null => {
+    if (value === null) return null
+    return source?.isExact === true ? readExactSum(value, property) : Number(value)
+  }
+  const sum = `SUM(${name})`
+  const selectedSum = source?.isExact === true ? integerText(sum) : sum
+  switch (figure.figure) {
+    case 'count': return toCount('COUNT(*)')
+    case 'distinct': return toCount(`COUNT(DISTINCT ${name})`)
+    case 'min':
+    case 'max': {
+      const extreme = `${figure.figure.toUpperCase()}(${name})`
+      return { ordered: extreme, columns: [extreme], read: ([value]) => readValue(source!, value) }
+    }
+    case 'sum': return { ordered: sum, columns: [selectedSum], read: ([value]) => readSum(value) }
+    case 'avg': return {
+      ordered: `${toDouble(sum)} / NULLIF(COUNT(${name}), 0)`,
+      // Divided here: databases round averages differently.
+      columns: [selectedSum, `COUNT(${name})`],
+      read ([value, count]) {
+        const total = readSum(value)
+        return total === null ? null : total / Number(count)
+      }
+    }
+  }
+}
+
+function toCount (sql: string): FigureColumns {
+  return { ordered: sql, columns: [sql], read: ([value]) => Number(value) }
+}
+
+function readExactSum (value: unknown, property: string): number {
+  const text = String(value)
+  return toExactSum(/^-?\d+$/.test(text) ? BigInt(text) : BigInt(Math.round(Number(text))), property)
+}
+
+function readFigures (computed: readonly FigureColumns[], row: Row): Array<Scalar | null> {
+  let at = 0
+  return computed.map(({ columns, read }) => {
+    at += columns.length
+    return read(row.slice(at - columns.length, at))
+  })
+}
+
+interface MatchingQuery {
+  readonly query: AggregateQuery
+  readonly context: Context
+  readonly parameters: Parameters
+}
+
+/** Selects the values of the rows that match. */
+function buildMatching (
+  layout: Layout,
+  values: readonly string[],
+  { query, context: { scope }, parameters }: MatchingQuery
+): string {
+  const conditions = buildConditions(layout, { filter: query.filter, search: query.search, scope }, parameters)
+  const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`
+  return `SELECT ${values.join(', ')} FROM ${layout.table}${where}`
+}
+
+interface CheckedQuery extends MatchingQuery {
+  readonly search: NonNullable<Query['search']>
+  readonly sources: ReadonlyArray<Source | undefined>
+  readonly values: readonly string[]
+}
+
+/** Reads the rows and groups them here. */
+async function aggregateChecked (
+  layout: Layout,
+  session: Session,
+  { query, search, context, parameters, sources, values }: CheckedQuery
+): Promise<Aggregates> {
+  const texts = new ConditionBuilder(layout, parameters).getSearchTexts(search.properties)
+  const matches = createWordMatcher(search.words)
+  const aggregation = new Aggregation(query, layout.shape.schema)
+  const passes = (row: Row): boolean => {
+    if (matches(row.slice(values.length))) {
+      aggregation.add(sources.map((source, index) => source === undefined ? null : readValue(source, row[index])))
+    }
+    return false
+  }
+  const text = buildMatching(layout, [...values, ...texts], { query, context, parameters })
+  await session.rows({ text, values: parameters.values, context, check: { passes, limit: 1 } })
+  return aggregation.getResult()
+}
+
+/** SQLite adds up integers of 64 bits, and fails beyond that. */
+async function readRows (
+  session: Session,
+  statement: Statement,
+  figures: readonly Figure[]
+): Promise<readonly Row[]> {
+  try {
+    return await session.rows(statement)
+  } catch (error) {
+    if (!String((error as Partial<Error> | undefined)?.message).includes('integer overflow')) throw error
+    const sum = figures.find(({ figure }) => figure === 'sum' || figure === 'avg')
+    throw new InexactSum(sum !== undefined && 'property' in sum ? sum.property : '')
+  }
+}
