@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 import { diagrams } from './diagrams.ts'
 
-// Draws the pictures of docs/: `npm run docs:pictures`. Diagrams come from diagrams.ts; the others are screenshots of the
+// Draws the pictures of docs/: `npm run docs:pictures`. Diagrams come from diagrams.ts; others are screenshots of the
 // example service in Chromium.
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -38,7 +38,8 @@ try {
     await page.route(`${shown}/**`, async (route) => {
       const request = route.request()
       const url = request.url().replace(shown, address)
-      await route.fulfill({ response: await route.fetch({ url, headers: { ...request.headers(), host: new URL(shown).host } }) })
+      const headers = { ...request.headers(), host: new URL(shown).host }
+      await route.fulfill({ response: await route.fetch({ url, headers }) })
     })
     await page.goto(`${shown}/users`)
     await page.screenshot({ path: join(root, 'docs/page.png') })

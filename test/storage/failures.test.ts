@@ -269,7 +269,8 @@ test('sqlite', async (t) => {
       if (Array.isArray(error)) return error
       throw error
     }
-    const broken = sqlite({ exec () {}, prepare: () => ({ raw () {}, all, iterate: all, run: all }) })<Thing>(things)
+    const run = () => ({ changes: all().length })
+    const broken = sqlite({ exec () {}, prepare: () => ({ raw () {}, all, iterate: all, run }) })<Thing>(things)
     t.same(
       await broken.insert(thing('a'), context),
       { refused: 'not-unique', properties: ['team', 'number'] },
