@@ -49,7 +49,7 @@ test('the package contains the files that a user needs, and no others', async (t
     ].toSorted()
   )
   t.ok(files.filter(isShared).length <= entries.length, 'what several entries share is in few files')
-  t.ok(size < 1_100_000, `${size} bytes`)
+  t.ok(size < 1_400_000, `${size} bytes`)
 })
 
 test('the pages of the package link only to files of the package', async (t) => {
