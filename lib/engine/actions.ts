@@ -184,8 +184,9 @@ function toManyProblem (refusal: ChangeRefusal): Problem {
     })
   }
   const details = { detail: `${detail} No item was created.` }
-  if (refusal.refused !== 'not-unique') return new Problem(status, name, details)
-  const errors = [{ pointer: '', message: `${refusal.properties.join(' and ')} must be unique` }]
+  const [failure] = (refused.properties?.errors ?? []) as Failure[]
+  if (failure === undefined || !('properties' in refusal)) return new Problem(status, name, details)
+  const errors = [{ pointer: '', message: `${refusal.properties.join(' and ')} ${failure.message}`.trim() }]
   return new Problem(status, name, { ...details, properties: { errors } })
 }
 

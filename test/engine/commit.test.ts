@@ -686,7 +686,7 @@ const deferred = {
 for (const available of databases) {
   const { name, skip } = available
   if (name === 'mysql') continue // It has no deferred constraints.
-  test(`${name}: a constraint that fails at commit returns 409, also with a key and in bulk`, { skip }, async (t) => {
+  test(`${name}: a constraint that fails at commit is a conflict or a missing target, also with a key and in bulk`, { skip }, async (t) => {
     const database = await openOnce(available)
     const adapter = database.adapter()
     const schema = Type.Object({ id: uuid, parent: Type.String(), code: Type.String() })
@@ -734,17 +734,16 @@ for (const available of databases) {
         ['old', 'sign']
       ] as const) {
         const orphan = { parent: 'none', [property]: `${keyed}` }
-        t.strictSame(await answer(`POST /${path}`, orphan, keyed), [409, 'conflict', undefined])
-        t.strictSame(await answer(`PATCH /${path}/${first.json().id}`, { parent: 'none' }, keyed), [
-          409,
-          'conflict',
-          undefined
-        ])
-        t.strictSame(await answer(`POST /${path}`, [{ parent: 'a', [property]: 'free' }, orphan], keyed), [
-          409,
-          'conflict',
-          undefined
-        ])
+        // SQLite does not say which foreign key failed. The values of a single statement tell it.
+        const isNamed = name === 'postgres' || !keyed
+        const [status, code] = isNamed ? [422, 'validation-failed'] : [409, 'conflict']
+        const pointer = isNamed ? '/parent' : undefined
+        t.strictSame(await answer(`POST /${path}`, orphan, keyed), [status, code, pointer])
+        t.strictSame(await answer(`PATCH /${path}/${first.json().id}`, { parent: 'none' }, keyed), [status, code, pointer])
+        t.strictSame(
+          await answer(`POST /${path}`, [{ parent: 'a', [property]: 'free' }, orphan], keyed),
+          name === 'postgres' ? [422, 'validation-failed', ''] : [409, 'conflict', undefined]
+        )
         if (name !== 'postgres') continue
         const twin = { parent: 'a', [property]: 'x' }
         t.strictSame(await answer(`POST /${path}`, twin, keyed), [409, 'not-unique', `/${property}`])
