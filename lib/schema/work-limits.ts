@@ -56,7 +56,7 @@ export function addWorkLimits (ajv: Ajv2019): Ajv2019 {
     keyword: 'uniqueItems',
     type: 'array',
     schemaType: 'boolean',
-    error: { message: 'must NOT have duplicate items' },
+    error: { message: 'must not have duplicate items' },
     validate: (isRequired: boolean, items: readonly unknown[]) => {
       return !isRequired || new Set(items.map(toCanonicalJson)).size === items.length
     }

@@ -315,7 +315,7 @@ test('validation takes time proportional to the content', async (t) => {
   t.equal(await validatePoints({ points: buildPoints(30_000) }), undefined)
   t.ok(await isProportional((length) => validatePoints({ points: buildPoints(length) }), 7_500))
   t.strictSame(await validatePoints({ points: [...buildPoints(30_000), { y: 0, x: 5 }] }), [
-    { pointer: '/points', message: 'must NOT have duplicate items' }
+    { pointer: '/points', message: 'must not have duplicate items' }
   ])
   const validateNumbers = await compile(t, Type.Object({ points: Type.Array(Type.Integer(), { uniqueItems: false }) }))
   t.equal(await validateNumbers({ points: [1, 1] }), undefined)
