@@ -48,9 +48,11 @@ interface Reading {
 /** Opens the relations that a query refers to. The rules of each collection are called once. */
 export class RelationAccess {
   readonly #operation: Operation
-  readonly #readings = new Map<string, Promise<Omit<Reading, 'lists'> | undefined>>()
-  /** The collections that were opened. */
-  readonly #opened = new Map<Collection, 'list' | 'read'>()
+  /** By collection: another one may have the same name. */
+  readonly #readings = {
+    list: new Map<Collection, Promise<Omit<Reading, 'lists'> | undefined>>(),
+    read: new Map<Collection, Promise<Omit<Reading, 'lists'> | undefined>>()
+  }
 
   constructor (operation: Operation) {
     this.#operation = operation
@@ -58,11 +60,14 @@ export class RelationAccess {
 
   /** The names of the collections that the response depends on. */
   get names (): string[] {
-    return [...this.#opened.keys()].map(({ name }) => name)
+    const { list, read } = this.#readings
+    return [...new Set([...list.keys(), ...read.keys()].map(({ name }) => name))]
   }
 
   get dependsOnCaller (): boolean {
-    return [...this.#opened].some(([{ access }, action]) => dependsOnCaller(access, action))
+    return (['list', 'read'] as const).some((action) => {
+      return [...this.#readings[action].keys()].some(({ access }) => dependsOnCaller(access, action))
+    })
   }
 
   async open (collection: Collection, view: View, mentions: Mentions): Promise<CallerRelations> {
@@ -90,15 +95,14 @@ export class RelationAccess {
 
   /** What the caller can read of a collection; undefined if it may not read it. */
   readRows (collection: Collection, action: 'list' | 'read'): Promise<Omit<Reading, 'lists'> | undefined> {
-    const key = `${action} ${collection.name}`
-    let reading = this.#readings.get(key)
-    if (reading === undefined) this.#readings.set(key, reading = this.#authorize(collection, action))
+    const readings = this.#readings[action]
+    let reading = readings.get(collection)
+    if (reading === undefined) readings.set(collection, reading = this.#authorize(collection, action))
     return reading
   }
 
   /** Items of a nested collection exist only if their parents exist for the caller. */
   async #authorize (collection: Collection, action: 'list' | 'read'): Promise<Omit<Reading, 'lists'> | undefined> {
-    this.#opened.set(collection, action)
     const { parent } = collection
     const own = await this.#authorizeAlone(collection, action)
     if (own === undefined || parent === undefined) return own

@@ -1,5 +1,10 @@
+import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
 import { test } from 'tap'
-import { request as send } from '../app.ts'
+import { define } from '../../lib/index.ts'
+import { relate } from '../../lib/relations/relate.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { build, request as send } from '../app.ts'
 import { defineBlog, serveBlog } from './blog.ts'
 
 // What a caller may not read is neither included, nor counted, nor can lists be filtered or sorted by it.
@@ -71,4 +76,68 @@ test('code for a caller sees what the caller may see', async (t) => {
     .read('a1', { caller: 'ada', expand: { author: true, comments: { limit: 0 } } } as never)
   t.match(item, { author: { name: 'Ada' }, comments: { total: 9 } })
   t.notOk('email' in Object((item as { author?: unknown }).author))
+})
+
+const authenticate = ({ request }: { request: FastifyRequest }) => request.headers['x-user']?.toString()
+
+const User = Type.Object({ id: Type.String(), name: Type.String(), teamId: Type.Optional(Type.String()) })
+const Team = Type.Object({ id: Type.String(), ownerId: Type.String(), auditorId: Type.Optional(Type.String()) })
+const id = { generate: 'client' } as const
+
+test('a response depends on the caller if one of two rules of a related collection does', async (t) => {
+  const ada = { id: 'ada', name: 'Ada', teamId: 'a' }
+  const app = await build(t, Object.values(relate({
+    users: define({
+      name: 'users',
+      schema: User,
+      id,
+      storage: memory({ items: [ada] }),
+      access: { authenticate, allow: { all: 'public', read: 'authenticated' } }
+    }),
+    teams: define({
+      name: 'teams',
+      schema: Team,
+      id,
+      storage: memory({ items: [{ id: 'a', ownerId: 'ada' }] }),
+      cache: 'public, max-age=60'
+    })
+  }, {
+    teams: { owner: { to: 'users', property: 'ownerId' }, members: { to: 'users', by: 'teamId' } }
+  })))
+  const read = async (query: string) => {
+    const { headers } = await send(app, `GET /teams?${query}`, { fields: { 'x-user': 'ada' } })
+    return headers['cache-control']
+  }
+  t.equal(await read('expand=members'), 'public, max-age=60', 'everyone may list users')
+  for (const query of ['expand=owner', 'expand=owner,members', 'owner.name=Ada&members.count=1', 'sort=owner.name']) {
+    t.equal(await read(query), 'no-store', query)
+  }
+})
+
+test('a related collection has its own rules, even if another one has the same name', async (t) => {
+  const { people, auditors, teams } = relate({
+    people: define({ name: 'users', schema: User, id, storage: memory({ items: [{ id: 'ada', name: 'Ada' }] }) }),
+    auditors: define({
+      name: 'users',
+      schema: User,
+      id,
+      storage: memory({ items: [{ id: 'eve', name: 'Eve' }] }),
+      access: { authenticate, allow: 'authenticated' }
+    }),
+    teams: define({
+      name: 'teams',
+      schema: Team,
+      id,
+      storage: memory({ items: [{ id: 'a', ownerId: 'ada', auditorId: 'eve' }] })
+    })
+  }, {
+    teams: { owner: { to: 'people', property: 'ownerId' }, auditor: { to: 'auditors', property: 'auditorId' } }
+  })
+  const app = await build(t, [people, { ...auditors, prefix: '/internal' }, teams])
+  for (const expand of ['owner,auditor', 'auditor,owner']) {
+    const { owner, auditor } = (await send(app, `GET /teams/a?expand=${expand}`)).json()
+    t.strictSame([owner.name, auditor], ['Ada', null], expand)
+    const { body } = await send(app, `GET /teams/a?expand=${expand}`, { fields: { 'x-user': 'root' } })
+    t.match(JSON.parse(body), { owner: { name: 'Ada' }, auditor: { name: 'Eve' } })
+  }
 })
