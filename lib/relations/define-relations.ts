@@ -1,4 +1,5 @@
 import { isDefinition, toCollection } from '../collection.ts'
+import type { Collection } from '../collection.ts'
 import { changeOperation } from '../engine/operation.ts'
 import type { Operation, Outcome, RelatedData, Run } from '../engine/operation.ts'
 import { BadOption } from '../errors.ts'
@@ -31,12 +32,22 @@ export function defineRelations (definitions: Definitions, given: GivenRelations
     throw new BadOption(unknown, `relate() got relations of "${unknown}", but no definition of that name. ` +
       `Use one of ${Object.keys(definitions).join(', ')}.`)
   }
+  const referring: Referring[] = []
   return Object.fromEntries(Object.entries(definitions).map(([name, definition]) => {
     const relations = given[name]
     const incoming = findIncoming(definitions, given, name)
     if (relations === undefined && incoming.length === 0) return [name, definition]
-    return [name, definition.with(createFeature(definitions, relations ?? {}, incoming))]
+    const feature = createFeature(definitions, relations ?? {}, { incoming, referring })
+    const hasReferences = Object.values(relations ?? {}).some((options) => Object(options).references === true)
+    if (hasReferences || incoming.length > 0) referring.push({ defined: toCollection(definition), feature })
+    return [name, definition.with(feature)]
   }))
+}
+
+/** One end of a reference: what the app serves of these items has to have the feature. */
+interface Referring {
+  readonly defined: Collection
+  readonly feature: Feature<object>
 }
 
 function checkArguments (definitions: unknown, given: unknown): void {
@@ -65,13 +76,19 @@ function findIncoming (definitions: Definitions, given: GivenRelations, name: st
 function createFeature (
   definitions: Definitions,
   given: Readonly<Record<string, RelationOptions>>,
-  incoming: readonly IncomingReference[]
+  { incoming, referring }: { readonly incoming: readonly IncomingReference[], readonly referring: readonly Referring[] }
 ): Feature<object> {
   return {
     name: 'relations',
     setup (host) {
       const relations = readRelations(host, definitions, given)
-      addReferences(host, [...relations.values()].filter(({ references }) => references), incoming)
+      const references = [...relations.values()].filter((relation) => relation.references)
+      addReferences(host, references, incoming)
+      if (references.length > 0 || incoming.length > 0) {
+        host.register((app) => {
+          app.addHook('onReady', async () => checkWriters(getRegistered(app), referring))
+        })
+      }
       if (relations.size === 0) return
       for (const relation of relations.values()) host.addRelation(relation)
       host.addQueryParameter('expand', {
@@ -94,6 +111,23 @@ function createFeature (
       })
     }
   }
+}
+
+/** All definitions that write the same items have to check their references. */
+function checkWriters (registered: ReturnType<typeof getRegistered>, referring: readonly Referring[]): void {
+  for (const { collection } of registered) {
+    const unchecked = referring.find(({ defined, feature }) => {
+      return defined.writeQueue === collection.writeQueue && !collection.features.includes(feature)
+    })
+    if (unchecked === undefined || !canWrite(collection)) continue
+    throw new BadOption(collection.name, 'relate() added references to these items, which this definition does not ' +
+      'check. Register what relate() returned, or make this one read-only: actions: [\'list\', \'read\'].')
+  }
+}
+
+function canWrite ({ actions, attached }: Collection): boolean {
+  return [...actions].some((action) => action !== 'list' && action !== 'read') ||
+    [...attached.actions.values()].some(({ safe }) => !safe)
 }
 
 /** Checks references in the transaction of each write. */

@@ -2,7 +2,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import { define } from '../../lib/index.ts'
+import { action } from '../../lib/features/action.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
+import { version } from '../../lib/features/version/version.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
@@ -108,4 +110,24 @@ test('collections of different databases include items, but do not filter or sor
   t.equal((await request(app, 'GET /articles?expand=author')).json()[0].author.name, 'Ada')
   t.equal((await request(app, 'GET /articles?author.name=Ada')).statusCode, 400)
   t.equal((await request(app, 'GET /articles?sort=author.name')).statusCode, 400)
+})
+
+test('whatever writes the items of a reference has to check it', async (t) => {
+  const defined = defineBoth()
+  const { authors, articles } = relate(defined, {
+    articles: { author: { to: 'authors', property: 'authorId', references: true } }
+  })
+  const older = (actions?: Array<'list' | 'read'>) => version(authors, 'v1', {
+    name: 'authors-v1',
+    schema: Author,
+    present: (author) => author,
+    accept: (author) => author,
+    ...actions && { actions }
+  })
+  const message = /references to these items, which this definition does not check\. Register what relate\(\) returned/
+  for (const definitions of [[defined.authors, articles], [authors, defined.articles], [authors, articles, older()]]) {
+    await t.rejects(async () => (await build(t, definitions)).ready(), { code: 'FST_COLLECTION_BAD_OPTION', message })
+  }
+  await t.resolves(async () => (await build(t, [authors, articles, older(['list', 'read'])])).ready())
+  await t.resolves(async () => (await build(t, [authors.with(action('touch', { run () {} })), articles])).ready())
 })
