@@ -45,8 +45,8 @@ export function readRelations (
   }))
 }
 
-/** Names that have a meaning in filters and in `expand`. */
-const reservedNames = new Set(['all', 'any', 'not', 'some', 'none', 'count'])
+/** Names that have a meaning in filters, in `expand` and in objects. */
+const reservedNames = new Set(['all', 'any', 'not', 'some', 'none', 'count', 'expand', '__proto__'])
 
 function checkName (host: Host, name: string): void {
   const { properties } = host.collection.schema
@@ -208,8 +208,17 @@ export function checkRelations (collection: Collection): void {
     const { collection: target } = relation.findTarget(collection)
     const action = relation.isMany ? 'list' : 'read'
     checkHooks(collection, target, { what: `the relation "${relation.name}"`, action })
+    checkReadable(relation, collection, target)
     checkFilterable(relation, target)
   }
+}
+
+/** What is included, and which items a filter finds, would reveal the values. */
+function checkReadable ({ name, isMany, property, equals }: Relation, source: Collection, target: Collection): void {
+  const [owner, key] = isMany ? [target, equals] : [source, property]
+  if (owner.type.properties.named.get(key)?.writeOnly !== true) return
+  throw new BadOption(source.name, `the relation "${name}" would reveal "${key}" of ${owner.name}, ` +
+    'which is writeOnly. Remove writeOnly from the property, or remove the relation.')
 }
 
 /** The URL that continues an included list filters by the property, unless the path names the parent. */

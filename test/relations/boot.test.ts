@@ -42,6 +42,8 @@ test('relate() refuses relations that cannot work', async (t) => {
     [{ books: {} }, /relations of "books", but no definition of that name\. Use one of authors, articles/],
     [{ articles: { title: toAuthor } }, /has the name of a property/],
     [{ articles: { some: toAuthor } }, /cannot have the name "some"/],
+    [{ articles: { expand: toAuthor } }, /cannot have the name "expand"/],
+    [{ articles: { ['__proto__']: toAuthor } }, /cannot have the name "__proto__"/],
     [{ articles: { 'the-author': toAuthor } }, /cannot have the name "the-author"/],
     [{ articles: { author: { to: 'authors', property: 'writerId' } } }, /Available properties: id, authorId, title/],
     [{ articles: { author: { to: 'people', property: 'authorId' } } }, /leads to "people"\. Use one of authors, articles/],
@@ -71,6 +73,22 @@ test('the app serves what a relation leads to', async (t) => {
   const app = await build(t, articles)
   await t.rejects(async () => app.ready(), { message: /leads to authors, which the app does not serve/ })
   await t.resolves(async () => (await build(t, [articles, authors])).ready(), 'in any order')
+})
+
+test('a relation does not reveal a property that is writeOnly', async (t) => {
+  const one = memory()
+  const Secret = Type.Object({ id: Type.Integer(), authorId: Type.Optional(Type.Integer({ writeOnly: true })) })
+  const defined = {
+    authors: define({ name: 'authors', schema: Author, id, storage: one }),
+    articles: define({ name: 'articles', schema: Secret, id, storage: one })
+  }
+  const message = /would reveal "authorId" of articles, which is writeOnly/
+  for (const related of [
+    relate(defined, { articles: { author: { to: 'authors', property: 'authorId' } } }),
+    relate(defined, { authors: { articles: { to: 'articles', by: 'authorId' } } })
+  ]) {
+    await t.rejects(async () => (await build(t, Object.values(related))).ready(), { message })
+  }
 })
 
 test('a relation leads to the collection as it is served', async (t) => {
