@@ -1,4 +1,5 @@
 import type { Condition } from '../storage/contract.ts'
+import type { ListFilter, RelationFilter } from './list-query.ts'
 
 // Limits the filters of clients, because each condition is tested for many rows. The scope of an app is not limited.
 
@@ -29,11 +30,26 @@ export class FilterCost {
     return this.#getLimit()
   }
 
-  /** Adds a condition about related items. */
-  addRelation (): string | undefined {
-    this.#conditions += relationCost
+  /** Adds all conditions of a filter. Returns the limit if it is exceeded. */
+  addFilter (filter: ListFilter): string | undefined {
+    if ('is' in filter) return this.add(filter.is, filter.value)
+    if ('not' in filter) return this.addFilter(filter.not)
+    if ('relation' in filter) return this.#addRelation(filter)
+    const parts = 'all' in filter ? filter.all : filter.any
+    if (parts.length === 0) return this.add(undefined, undefined)
+    for (const part of parts) {
+      const limit = this.addFilter(part)
+      if (limit !== undefined) return limit
+    }
+    return undefined
+  }
+
+  #addRelation (filter: RelationFilter): string | undefined {
+    // Each number of a list is compared by itself.
+    const times = 'count' in filter && Array.isArray(filter.count.value) ? filter.count.value.length : 1
+    this.#conditions += relationCost * times
     this.#hasRelations = true
-    return this.#getLimit()
+    return 'filter' in filter ? this.addFilter(filter.filter) : this.#getLimit()
   }
 
   #getLimit (): string | undefined {

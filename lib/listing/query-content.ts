@@ -56,6 +56,9 @@ class ContentParser {
   #parsePart (name: string, value: unknown): ListQuery | undefined {
     if (name === 'filter') {
       const filter = this.#parseFilter(value, [name], 1)
+      // Conditions about related items cost more, and are only known when all are grouped.
+      const limit = filter && this.#lists.relations && new FilterCost().addFilter(filter)
+      if (limit !== undefined) this.#failTooLarge([name], limit)
       // An empty filter matches everything.
       return filter === undefined || ('all' in filter && filter.all.length === 0) ? undefined : { filter }
     }
@@ -121,8 +124,6 @@ class ContentParser {
     { at, depth }: { readonly at: Path, readonly depth: number }
   ): ListFilter | undefined {
     const relation = at.at(-1)!
-    const limit = this.#cost.addRelation()
-    if (limit !== undefined) return this.#failTooLarge(at, limit)
     if (!isMany) {
       const filter = this.#within(lists, () => this.#parseFilter(value, at, depth + 1))
       return filter && { relation, has: 'some', filter }

@@ -52,31 +52,11 @@ function parseWithSyntaxes (
   return listQuery instanceof Problem ? listQuery : mergeQueries(listQuery, translation.listQuery)
 }
 
-/** The filter of a query string is a condition, or several that must all be met. */
 function checkCost (filter: ListFilter | undefined): Problem | undefined {
-  const limit = filter && addCost(new FilterCost(), filter)
+  const limit = filter && new FilterCost().addFilter(filter)
   return limit === undefined
     ? undefined
     : problem('invalid-query', { detail: `The filter is too large. It can have ${limit}.` })
-}
-
-function addCost (cost: FilterCost, filter: ListFilter): string | undefined {
-  if ('is' in filter) return cost.add(filter.is, filter.value)
-  if ('relation' in filter) {
-    return cost.addRelation() ?? ('filter' in filter ? addCost(cost, filter.filter) : undefined)
-  }
-  return 'all' in filter ? findMapped(filter.all, (part) => addCost(cost, part)) : undefined
-}
-
-function findMapped<Value, Result> (
-  values: readonly Value[],
-  map: (value: Value) => Result | undefined
-): Result | undefined {
-  for (const value of values) {
-    const result = map(value)
-    if (result !== undefined) return result
-  }
-  return undefined
 }
 
 function parseParameters (

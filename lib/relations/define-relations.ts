@@ -15,7 +15,7 @@ import { parseExpansion } from './expansion.ts'
 import type { Inclusion } from './expansion.ts'
 import { expandParameter, extendLists } from './extend-lists.ts'
 import { include, writeExpand } from './include.ts'
-import { findMentions } from './mentions.ts'
+import { findMentions, maxLevels } from './mentions.ts'
 import { withReadableTargets, withReferenceCheck, withTargetCheck } from './references.ts'
 import type { IncomingReference } from './references.ts'
 import { checkRelations, readRelations } from './relation.ts'
@@ -147,24 +147,30 @@ function addReferences (host: Host, references: readonly Relation[], incoming: r
 function withRelations (next: Run): Run {
   return async (collection, operation) => {
     const query = operation.getRawQuery()
-    const mentions = findMentions(collection, query)
+    const { mentions, isTooDeep } = findMentions(collection, query)
     if (mentions.size === 0 && !hasExpand(query)) return next(collection, operation)
     const access = new RelationAccess(operation)
     const relations = await access.open(collection, operation.view, mentions)
     const view = operation.view.withLists(extendLists(operation.view.lists, relations))
     const related = changeOperation(operation, { view })
     const listQuery = related.query()
-    if (listQuery instanceof Problem) return listQuery
+    if (listQuery instanceof Problem) return isTooDeep ? addLevels(listQuery) : listQuery
     const inclusions = listQuery.expand === undefined
       ? []
       : parseExpansion(relations, listQuery.expand, getPageLimit(operation, listQuery))
-    if (inclusions instanceof Problem) return inclusions
+    if (inclusions instanceof Problem) return isTooDeep ? addLevels(inclusions) : inclusions
     const needs = inclusions.map(({ relation: { property } }) => property)
     const whole = { ...listQuery, needs, ...describe(listQuery, inclusions) }
     const parsed = changeOperation(related, { query: () => whole })
     const outcome = await next(collection, parsed)
     return outcome instanceof Problem ? outcome : addIncluded(outcome, { inclusions, operation: related, access })
   }
+}
+
+/** What is too deep in a query is unknown. Says why. */
+function addLevels ({ status, name, detail, properties = {} }: Problem): Problem {
+  const levels = `At most ${maxLevels} relations can follow each other.`
+  return new Problem(status, name, { detail: `${detail} ${levels}`, properties })
 }
 
 /** What is included, as a query string has it. */

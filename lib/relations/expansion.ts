@@ -2,6 +2,7 @@ import { toPointer } from '../http/json-pointer.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { parseCondition, parseFilterKey, parseOperand, suggestKeys } from '../listing/conditions.ts'
+import { FilterCost } from '../listing/filter-cost.ts'
 import { combineFilters } from '../listing/list-query.ts'
 import type { ListFilter, ListQuery } from '../listing/list-query.ts'
 import type { Lists } from '../listing/lists.ts'
@@ -52,7 +53,7 @@ export function parseExpansion (
   const spot = { parameter, pointer: isContent ? '/expand' : undefined }
   try {
     const wanted = readWanted(given, relations, spot)
-    const inclusions = readInclusions(wanted, { relations, path: '', level: 1, spot })
+    const inclusions = readInclusions(wanted, { relations, path: '', level: 1, spot, cost: new FilterCost() })
     checkCost(inclusions, count)
     return inclusions
   } catch (thrown) {
@@ -170,11 +171,13 @@ interface Place {
   readonly path: string
   readonly level: number
   readonly spot: Spot
+  /** Of the filters of all included lists. */
+  readonly cost: FilterCost
 }
 
-function readInclusions (wanted: Wanted['inner'], { relations, path, level, spot }: Place): Inclusion[] {
+function readInclusions (wanted: Wanted['inner'], { relations, path, level, spot, cost }: Place): Inclusion[] {
   return [...wanted].map(([name, { options, inner }]) => {
-    if (level > maxLevels) refuse(spot, `at most ${maxLevels} levels deep, unlike ${JSON.stringify(path + name)}`)
+    if (level > maxLevels) refuse(spot, `a shorter path than ${JSON.stringify(path + name)}`)
     const found = relations.opened.get(name)
     if (found === undefined) {
       const known = relations.names.map((known) => path + known).join(', ')
@@ -183,8 +186,19 @@ function readInclusions (wanted: Wanted['inner'], { relations, path, level, spot
         : `relations${spot.pointer === undefined ? ' separated by commas' : ''}: ${known}; ` +
           `not ${JSON.stringify((path + name).slice(0, 50))}`)
     }
-    const place = { relations: found.relations, path: `${path}${name}.`, level: level + 1, spot }
-    return { ...found, listQuery: readOptions(found, options, place.path), inclusions: readInclusions(inner, place) }
+    const place = { relations: found.relations, path: `${path}${name}.`, level: level + 1, spot, cost }
+    const listQuery = readOptions(found, options, place.path)
+    checkFilter(listQuery, cost)
+    return { ...found, listQuery, inclusions: readInclusions(inner, place) }
+  })
+}
+
+function checkFilter ({ filter }: ListQuery, cost: FilterCost): void {
+  const limit = filter && cost.addFilter(filter)
+  if (limit === undefined) return
+  throw problem('invalid-query', {
+    detail: `The filters of what is included are too large. Together they can have ${limit}.`,
+    properties: { parameter: 'expand' }
   })
 }
 
@@ -266,8 +280,20 @@ function readCondition (lists: Lists, { option, value, spot }: Option): Conditio
   return 'expected' in condition ? refuse(spot, condition.expected) : condition
 }
 
+/** How many paths lead to what is included. An object has no more of them than a list of paths. */
+function countPaths (inclusions: readonly Inclusion[]): number {
+  return inclusions.reduce((sum, { inclusions: inner }) => sum + (inner.length === 0 ? 1 : countPaths(inner)), 0)
+}
+
 /** The sum of the largest pages that the response could include. */
 function checkCost (inclusions: readonly Inclusion[], count: number): void {
+  const paths = countPaths(inclusions)
+  if (paths > maxPaths) {
+    throw problem('invalid-query', {
+      detail: `The query includes ${paths} relations, and at most ${maxPaths} are possible.`,
+      properties: { parameter: 'expand' }
+    })
+  }
   const total = countIncluded(inclusions, count)
   if (total <= maxIncluded) return
   throw problem('invalid-query', {

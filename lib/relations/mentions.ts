@@ -3,6 +3,13 @@ import type { Collection } from '../collection.ts'
 /** The relations that a query refers to, and those of their items. */
 export type Mentions = ReadonlyMap<string, Mentions>
 
+/** What a query refers to. */
+export interface FoundMentions {
+  readonly mentions: Mentions
+  /** Whether it refers to more relations that follow each other than a query can have. */
+  readonly isTooDeep: boolean
+}
+
 type MutableMentions = Map<string, MutableMentions>
 
 /** How many relations follow each other in a query. */
@@ -12,13 +19,15 @@ export const maxLevels = 3
  * Finds the relations that a query may refer to, before it is parsed: the rules of the related collections decide what
  * it can refer to. `query` is an object as the content of a QUERY has it, or the parameters of a query string.
  */
-export function findMentions (collection: Collection, query: unknown): Mentions {
+export function findMentions (collection: Collection, query: unknown): FoundMentions {
   const mentions: MutableMentions = new Map()
-  visit(query, { collection, mentions, level: 0 })
-  return mentions
+  const found = { mentions, isTooDeep: false }
+  visit(query, { found, collection, mentions, level: 0 })
+  return found
 }
 
 interface Place {
+  readonly found: { isTooDeep: boolean }
   readonly collection: Collection
   readonly mentions: MutableMentions
   readonly level: number
@@ -51,11 +60,15 @@ function visitText (name: string, value: unknown, place: Place): void {
 function follow (path: string, start: Place): Place {
   let place = start
   for (const name of path.split('.')) {
-    const relation = place.level === maxLevels ? undefined : place.collection.attached.relations.get(name)
+    const relation = place.collection.attached.relations.get(name)
     if (relation === undefined) continue
+    if (place.level === maxLevels) {
+      place.found.isTooDeep = true
+      continue
+    }
     let mentions = place.mentions.get(name)
     if (mentions === undefined) place.mentions.set(name, mentions = new Map())
-    place = { collection: relation.findTarget(place.collection).collection, mentions, level: place.level + 1 }
+    place = { ...place, collection: relation.findTarget(place.collection).collection, mentions, level: place.level + 1 }
   }
   return place
 }
