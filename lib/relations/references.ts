@@ -4,7 +4,9 @@ import type { ChangeRefusal, ItemChange, Operation, Run, Write, WriteOptions } f
 import type { Relation } from '../features/feature.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { joinFilters, withScope } from '../storage/filter.ts'
-import type { Context, Entry, Id, Storage } from '../storage/contract.ts'
+import { matches } from '../storage/matching.ts'
+import { toBaseRows } from '../storage/related.ts'
+import type { Context, Entry, Id, ItemFilter, Storage } from '../storage/contract.ts'
 import { RelationAccess } from './caller-relations.ts'
 
 // With `references: true`, the item that a property refers to has to exist for the caller, and an item that others
@@ -72,7 +74,8 @@ class TargetCheck {
     this.#found.set(relation, known)
     const wanted = changes.map(({ before, item }) => {
       const id = item && getValue(item, property)
-      return id === (before && getValue(before.item, property)) || known.has(id) ? undefined : id
+      const previous = before && existed(this.#collection, before.item) ? getValue(before.item, property) : undefined
+      return id === previous || known.has(id) ? undefined : id
     })
     const ids = [...new Set(wanted)].filter(isId)
     if (ids.length === 0) return undefined
@@ -89,6 +92,13 @@ class TargetCheck {
     const entries = await lockItems(this.#options.transaction!.join(target), target.id.property, { ids, context })
     return entries.map(({ id }) => id)
   }
+}
+
+/** What a deleted item refers to may be deleted as well, so a write that restores it is like one that creates it. */
+function existed ({ storage }: Collection, item: object): boolean {
+  const { filter } = toBaseRows(storage, undefined)
+  // Whether a row is deleted is a property of the row itself.
+  return filter === undefined || matches(filter as ItemFilter, item)
 }
 
 function getValue (item: object, property: string): unknown {

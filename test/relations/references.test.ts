@@ -149,6 +149,33 @@ for (const [name, open] of Object.entries(storages)) {
     t.equal((await send(app, 'DELETE', '/users?team=c')).statusCode, 200, 'both are removed together')
   })
 
+  test(`${name}: an item is restored only if what it refers to exists`, async (t) => {
+    const { storage, prepare } = open()
+    const id = { generate: 'client' } as const
+    const mark = softDelete({ property: 'deletedAt', allow: () => true })
+    const Author = Type.Pick(Article, ['id', 'deletedAt'])
+    const { authors, articles } = relate({
+      authors: define({ name: 'authors', schema: Author, id, storage: storage() }).with(mark),
+      articles: define({ name: 'articles', schema: Article, id, storage: storage() }).with(mark)
+    }, { articles: { author: { to: 'authors', property: 'authorId', references: true } } })
+    await prepare([authors, articles])
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await app.register(collection, authors)
+    await app.register(collection, articles)
+    await send(app, 'POST', '/authors', { id: 'ada' })
+    await send(app, 'POST', '/articles', { id: '1', title: 'One', authorId: 'ada' })
+
+    t.equal((await send(app, 'DELETE', '/authors/ada')).statusCode, 409)
+    t.equal((await send(app, 'DELETE', '/articles/1')).statusCode, 204)
+    t.equal((await send(app, 'DELETE', '/authors/ada')).statusCode, 204, 'only a deleted article refers to it')
+    const dangling = await send(app, 'PATCH', '/articles/1', { deletedAt: null })
+    t.equal(dangling.statusCode, 422)
+    t.match(dangling.json(), { errors: [{ pointer: '/authorId', message: 'must refer to an existing item' }] })
+    t.equal((await send(app, 'PATCH', '/authors/ada', { deletedAt: null })).statusCode, 200)
+    t.equal((await send(app, 'PATCH', '/articles/1', { deletedAt: null })).statusCode, 200)
+  })
+
   test(`${name}: a batch can create what it refers to`, async (t) => {
     const { app } = await build(open)
     t.teardown(() => app.close())
