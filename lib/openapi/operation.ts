@@ -80,11 +80,11 @@ function describeQueryAction ({ name, at, description }: CustomAction): Operatio
 }
 
 function describeInputParameters ({ input: { properties = {}, required = [] } }: CustomAction): object[] {
-  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+  return Object.entries(properties).map(([name, { description = `The ${name} of the input`, ...schema }]) => ({
     name,
     in: 'query',
     required: required.includes(name),
-    ...description !== undefined && { description },
+    description,
     schema,
     ...schema.type === 'array' && { style: 'form', explode: false }
   }))
