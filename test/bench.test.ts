@@ -30,13 +30,14 @@ interface Comparable {
   readonly content: unknown
 }
 
-/** Headers that differ between requests, between processes, or by the form of cursors and tags. */
+/** Text that differs between requests, between processes, by the form of cursors and tags, or by the words of Ajv. */
 function alike (text: string): string {
   return text
     .replace(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, 'id')
     .replace(/(cursor|after)=[^>]*/g, 'position')
     .replace(/"createdAt":"[^"]*"/g, '"createdAt":""')
     .replace(/new\d+@/g, 'new@')
+    .replace('must NOT have fewer than 1 characters', 'must have at least 1 character')
     .replace(/; charset=utf-8/, '')
 }
 
