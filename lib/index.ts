@@ -158,6 +158,7 @@ export type {
   Receipt,
   Receipts,
   Refusal,
+  RelationKey,
   Replacement,
   Shape,
   StatementEvent,

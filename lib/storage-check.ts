@@ -52,7 +52,8 @@ export function getStorageUse (group: readonly Collection[]): StorageUse {
   return {
     creates,
     writes: creates || group.some(({ actions }) => actions.has('replace') || actions.has('update')),
-    receipts: group.some(({ attached }) => attached.required.has('receipts'))
+    receipts: group.some(({ attached }) => attached.required.has('receipts')),
+    keys: group.flatMap(({ attached }) => attached.keys)
   }
 }
 

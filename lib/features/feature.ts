@@ -13,7 +13,7 @@ import type { Contents } from '../openapi/contents.ts'
 import type { OperationObject } from '../openapi/operation-object.ts'
 import type { RouteOptions, Transaction } from '../options.ts'
 import type { ItemSchema } from '../schema/checks.ts'
-import type { Entry, JsonSchema, Order, Storage, Supports } from '../storage/contract.ts'
+import type { Entry, JsonSchema, Order, RelationKey, Storage, Supports } from '../storage/contract.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Timestamps } from '../schema/timestamps.ts'
 import type { ActionInfo, BulkAction, CustomAction } from '../engine/action-info.ts'
@@ -188,6 +188,8 @@ export interface Host {
   addQuerySyntax (syntax: QuerySyntax): void
   /** Adds a relation to another collection. */
   addRelation (relation: Relation): void
+  /** States that relations find items by a property, so that the storage can have an index for it. */
+  addKey (key: RelationKey): void
   /** Completes the schema of items in responses, for OpenAPI. */
   extendReadSchema (extend: (schema: JsonSchema, components: Components) => JsonSchema): void
   /** DELETE returns the removed item unless the client prefers otherwise. */
@@ -217,6 +219,8 @@ export interface Attached {
   readonly querySyntaxes: readonly QuerySyntax[]
   /** By name. */
   readonly relations: ReadonlyMap<string, Relation>
+  /** The properties by which relations find items. */
+  readonly keys: readonly RelationKey[]
   readonly readSchemas: ReadonlyArray<Parameters<Host['extendReadSchema']>[0]>
   readonly returnsRemoved: boolean
   readonly hooks: { readonly [Name in keyof Hooks]: ReadonlyArray<Hooks[Name]> }

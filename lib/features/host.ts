@@ -8,7 +8,7 @@ import type { Position } from '../engine/operation.ts'
 import { BadOption, Unsupported } from '../errors.ts'
 import { isListParameter } from '../listing/parameters.ts'
 import type { QuerySyntax, QueryParameter } from '../listing/query-parameter.ts'
-import type { Storage, Supports } from '../storage/contract.ts'
+import type { RelationKey, Storage, Supports } from '../storage/contract.ts'
 import type { AnyFeature, Attached, CollectionInfo, Hooks, Host, Relation } from './feature.ts'
 import type { BulkAction, CustomAction } from '../engine/action-info.ts'
 
@@ -28,6 +28,7 @@ export class Attachments implements Host, Attached {
   parent: Parent | undefined
   readonly querySyntaxes: QuerySyntax[] = []
   readonly relations = new Map<string, Relation>()
+  readonly keys: RelationKey[] = []
   readonly readSchemas: Array<Parameters<Host['extendReadSchema']>[0]> = []
   returnsRemoved = false
   readonly hooks: { readonly [Name in keyof Hooks]: Array<Hooks[Name]> } = {
@@ -188,6 +189,10 @@ export class Attachments implements Host, Attached {
 
   addRelation (relation: Relation): void {
     this.relations.set(relation.name, relation)
+  }
+
+  addKey (key: RelationKey): void {
+    this.keys.push(key)
   }
 
   extendReadSchema (extend: Parameters<Host['extendReadSchema']>[0]): void {

@@ -8,21 +8,19 @@ import { isObject } from '../http/json-value.ts'
 import { Problem } from '../http/problems.ts'
 import { getRegistered } from '../registry.ts'
 import type { ListQuery } from '../listing/list-query.ts'
-import type { Entry } from '../storage/contract.ts'
+import type { Entry, RelationKey } from '../storage/contract.ts'
 import { RelationAccess } from './caller-relations.ts'
 import { describeExpand } from './describe.ts'
 import { parseExpansion } from './expansion.ts'
 import type { Inclusion } from './expansion.ts'
 import { expandParameter, extendLists } from './extend-lists.ts'
 import { include, writeExpand } from './include.ts'
+import { findKeys } from './keys.ts'
 import { findMentions, maxLevels } from './mentions.ts'
 import { withReadableTargets, withReferenceCheck, withTargetCheck } from './references.ts'
 import type { IncomingReference } from './references.ts'
 import { checkRelations, readRelations } from './relation.ts'
-import type { Definitions, RelationOptions } from './relation.ts'
-
-/** Relations by the names of collections, and then by their own. */
-export type GivenRelations = Readonly<Record<string, Readonly<Record<string, RelationOptions>>>>
+import type { Definitions, GivenRelations, RelationOptions } from './relation.ts'
 
 /** Returns the definitions, each with the feature that has its relations. */
 export function defineRelations (definitions: Definitions, given: GivenRelations): Definitions {
@@ -36,8 +34,9 @@ export function defineRelations (definitions: Definitions, given: GivenRelations
   return Object.fromEntries(Object.entries(definitions).map(([name, definition]) => {
     const relations = given[name]
     const incoming = findIncoming(definitions, given, name)
-    if (relations === undefined && incoming.length === 0) return [name, definition]
-    const feature = createFeature(definitions, relations ?? {}, { incoming, referring })
+    const keys = findKeys(definitions, given, name)
+    if (relations === undefined && incoming.length === 0 && keys.length === 0) return [name, definition]
+    const feature = createFeature(definitions, relations ?? {}, { incoming, keys, referring })
     const hasReferences = Object.values(relations ?? {}).some((options) => Object(options).references === true)
     if (hasReferences || incoming.length > 0) referring.push({ defined: toCollection(definition), feature })
     return [name, definition.with(feature)]
@@ -73,10 +72,18 @@ function findIncoming (definitions: Definitions, given: GivenRelations, name: st
   })
 }
 
+/** What the relations of all definitions mean for one of them. */
+interface Incoming {
+  readonly incoming: readonly IncomingReference[]
+  readonly keys: readonly RelationKey[]
+  /** Of all definitions, the ends of references. */
+  readonly referring: readonly Referring[]
+}
+
 function createFeature (
   definitions: Definitions,
   given: Readonly<Record<string, RelationOptions>>,
-  { incoming, referring }: { readonly incoming: readonly IncomingReference[], readonly referring: readonly Referring[] }
+  { incoming, keys, referring }: Incoming
 ): Feature<object> {
   return {
     name: 'relations',
@@ -89,6 +96,7 @@ function createFeature (
           app.addHook('onReady', async () => checkWriters(getRegistered(app), referring))
         })
       }
+      for (const key of keys) host.addKey(key)
       if (relations.size === 0) return
       for (const relation of relations.values()) host.addRelation(relation)
       host.addQueryParameter('expand', {

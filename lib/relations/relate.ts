@@ -1,5 +1,5 @@
 import { defineRelations } from './define-relations.ts'
-import type { GivenRelations } from './define-relations.ts'
+import type { GivenRelations } from './relation.ts'
 import type { Checked, Definitions, RelatedDefinitions, RelationsOf } from './types.ts'
 
 /**

@@ -30,6 +30,9 @@ export interface RelationOptions {
 /** The definitions that are related to each other, by name. */
 export type Definitions = Readonly<Record<string, Definition>>
 
+/** Relations by the names of collections, and then by their own. */
+export type GivenRelations = Readonly<Record<string, Readonly<Record<string, RelationOptions>>>>
+
 const optionNames = ['to', 'property', 'by', 'limit', 'order', 'filter', 'sort', 'references']
 
 /** Reads the relations of one of the definitions. Mistakes stop the start of the app. */

@@ -425,6 +425,16 @@ export interface StorageUse {
   readonly writes: boolean
   /** Whether it stores responses by the key of their request. */
   readonly receipts: boolean
+  /** The properties by which relations find items, so that an index helps. None by default. */
+  readonly keys?: readonly RelationKey[]
+}
+
+/** A property with ids of related items. Relations find the items that have an id there. */
+export interface RelationKey {
+  /** Of the collection that the storage stores. */
+  readonly property: string
+  /** The order in which the items with the same id are read; empty if they are read in any. */
+  readonly order: readonly Order[]
 }
 
 /** What `check` and `schemaSql` of a storage get. */

@@ -4,7 +4,6 @@ import { readCatalog } from './sql/catalog.ts'
 import { buildCreateTable } from './sql/create-table.ts'
 import type { SqlDialect } from './sql/dialect.ts'
 import { createLayout, type Layout } from './sql/layout.ts'
-import { buildNewTable, findListIndexes } from './sql/list-indexes.ts'
 import { ManyWriter } from './sql/many-writer.ts'
 import type { SqlOptions } from './sql/options.ts'
 import { Reader } from './sql/reader.ts'
@@ -14,6 +13,7 @@ import { layoutKey } from './sql/related.ts'
 import type { Session } from './sql/session.ts'
 import { needsReceipts, toShape, type TableDefinition } from './sql/table-definition.ts'
 import { TracedSession } from './sql/traced-session.ts'
+import { buildNewTable, findIndexes } from './sql/useful-indexes.ts'
 import { Writer } from './sql/writer.ts'
 
 export type { ExistingVersion, SqlOptions } from './sql/options.ts'
@@ -55,9 +55,9 @@ const supports: Supports = Object.freeze({
 /** Creates the storage function of a SQL database. */
 export function createSqlAdapter ({ dialect, session, key }: Database, options: SqlOptions): SqlAdapter {
   const toLayout = (collection: TableDefinition) => {
-    const { baseStorage } = Object(collection) as Partial<TableDefinition>
+    const { baseStorage, attached } = Object(collection) as Partial<TableDefinition>
     const opened = baseStorage && openedShapes.get(baseStorage)
-    return createLayout(dialect, toShape(collection, opened), options)
+    return createLayout(dialect, toShape(collection, opened), options, attached?.keys)
   }
   const buildTables = (layout: Layout, collection: TableDefinition, buildTable: (layout: Layout) => string[]) => {
     const receipts = needsReceipts(collection) ? buildReceiptTable(layout) : []
@@ -77,7 +77,7 @@ export function createSqlAdapter ({ dialect, session, key }: Database, options: 
     async createTable (collection: TableDefinition) {
       const layout = toLayout(collection)
       // An index of a large table takes long to build and blocks writes, so an existing table gets none.
-      const exists = findListIndexes(layout).length > 0 && await hasTable(layout, session)
+      const exists = findIndexes(layout).length > 0 && await hasTable(layout, session)
       const statements = buildTables(layout, collection, exists ? buildCreateTable : buildNewTable)
       for (const text of statements) await session.execute(text)
     },

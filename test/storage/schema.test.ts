@@ -294,7 +294,7 @@ for (const { name, skip, open } of databases) {
       storage: database.adapter({ version: { derived: true } })
     })
     const sql = await schemaSql(existing)
-    // The others have no index for it: see findListIndexes().
+    // The others have no index for it: see canFind().
     const key = name === 'mysql' ? '`title`(191)' : undefined
     t.equal(/CREATE INDEX .tasks_title_index. ON .tasks. \((.*)\);/.exec(sql)?.[1], key)
     await runSql(database, sql)

@@ -3,7 +3,7 @@ import type { CheckContext, Finding, StorageUse } from '../contract.ts'
 import { readCatalog } from './catalog.ts'
 import { compareTable, type Difference } from './compare-table.ts'
 import type { Layout } from './layout.ts'
-import { buildNewTable } from './list-indexes.ts'
+import { buildNewTable } from './useful-indexes.ts'
 import { buildReceiptTable } from './receipts.ts'
 import type { Session } from './session.ts'
 
@@ -35,7 +35,7 @@ async function findDifferences (
   const { dialect, path, receipts } = layout
   const catalog = await readCatalog(dialect, path, session, { signal })
   if (catalog === undefined) throw reportMissingTable(layout, describeMissingTable(layout))
-  const differences = compareTable(layout, catalog, use)
+  const differences = compareTable(addKeys(layout, use), catalog, use)
   const findings = differences.map((difference): Finding => {
     const sentence = toSentence(difference)
     return difference.isWarning === true ? { warning: sentence } : sentence
@@ -48,6 +48,11 @@ async function findDifferences (
     )
   }
   return findings
+}
+
+/** A storage is opened before its definition is related to others. */
+function addKeys (layout: Layout, { keys = [] }: StorageUse): Layout {
+  return { ...layout, keys }
 }
 
 const howToCreate = 'Create it with await storage.createTable(definition), ' +
@@ -85,9 +90,9 @@ export async function buildSchemaSql (
   const catalog = await readCatalog(dialect, path, session, { signal })
   const parts: string[] = []
   if (catalog !== undefined) {
-    parts.push(...compareTable(layout, catalog, use).map(toSql))
+    parts.push(...compareTable(addKeys(layout, use), catalog, use).map(toSql))
   } else if (managed) {
-    parts.push(toStatements(buildNewTable(layout)))
+    parts.push(toStatements(buildNewTable(addKeys(layout, use))))
   } else {
     parts.push(toComment(`The table ${table} does not exist. According to the storage option "version", ` +
       'it is not created by fastify-collections.'))

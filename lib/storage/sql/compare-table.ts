@@ -4,7 +4,7 @@ import type { Column } from './column.ts'
 import { buildAddColumn, buildUniqueIndex, getColumnType } from './create-table.ts'
 import type { Kind } from './kind.ts'
 import { getColumn, type Layout } from './layout.ts'
-import { buildListIndex, findListIndexes } from './list-indexes.ts'
+import { buildIndex, findIndexes, type UsefulIndex } from './useful-indexes.ts'
 
 /** A difference between a table and its definition. */
 export interface Difference {
@@ -176,29 +176,34 @@ function isNotNullPredicate (predicate: string, names: ReadonlySet<string>): boo
   return parts.every((part) => names.has(/^\s*(\S+)\s+(?:is\s+not\s+null|notnull)\s*$/i.exec(part)?.[1] ?? ''))
 }
 
-/** Lists work without an index, but the database reads all rows. */
+/** Lists and relations work without an index, but the database reads all rows. */
 function findMissingIndexes (layout: Layout, { indexes, columns: found }: Catalog): Difference[] {
   const { dialect, table } = layout
   if (indexes === undefined) return []
-  const missing: Difference[] = []
-  for (const listIndex of findListIndexes(layout)) {
-    const { columns, use } = listIndex
+  const hasIndex = (columns: readonly Column[]): boolean => {
     const folded = columns.map(({ name }) => dialect.foldName(name))
-    const isIndexed = indexes.some((index) => {
+    return indexes.some((index) => {
       const first = [...index.columns].slice(0, folded.length)
       return index.predicate === undefined && index.expressions === '' && String(first) === String(folded)
     })
-    const statement = buildListIndex(layout, listIndex, (column) => {
-      return found.get(dialect.foldName(column.name))?.type ?? getColumnType(layout, column)
-    })
-    if (isIndexed || statement === undefined) continue
-    missing.push({
-      what: `lists are ${use} by ${columns.map(({ property }) => property).join(' and ')}, but no index of the table ` +
-        `${table} begins with that, so the database reads all rows`,
-      statements: [statement],
+  }
+  const useful = findIndexes(layout, (column) => {
+    return found.get(dialect.foldName(column.name))?.type ?? getColumnType(layout, column)
+  })
+  return useful.filter(({ columns }) => !hasIndex(columns)).map((index): Difference => {
+    const isFound = index.use === 'related' && hasIndex(index.columns.slice(0, 1))
+    return {
+      what: `${describeUse(index)}, but no index of the table ${table} begins with that, so the database reads ` +
+        (isFound ? 'all items that are related to one' : 'all rows'),
+      statements: [buildIndex(layout, index)],
       alternative: '',
       isWarning: true
-    })
-  }
-  return missing
+    }
+  })
+}
+
+function describeUse ({ columns, use }: UsefulIndex): string {
+  const [first, ...others] = columns.map(({ property }) => property)
+  if (use !== 'related') return `lists are ${use} by ${[first, ...others].join(' and ')}`
+  return `relations find items by ${first}${others.length === 0 ? '' : ` in the order of ${others.join(' and ')}`}`
 }

@@ -11,9 +11,9 @@ export interface NewIndex {
 
 /**
  * Builds the statements that create the table of a collection with its constraints and the indexes of the options, in
- * their order. `listIndexes` are further indexes.
+ * their order. `others` are further indexes.
  */
-export function buildCreateTable (layout: Layout, listIndexes: readonly NewIndex[] = []): string[] {
+export function buildCreateTable (layout: Layout, others: readonly NewIndex[] = []): string[] {
   const { dialect, table, shape, columns, version, nulls, indexes, managed } = layout
   if (!managed || version.name === undefined) {
     throw new TypeError(
@@ -33,7 +33,7 @@ export function buildCreateTable (layout: Layout, listIndexes: readonly NewIndex
     name: getIndexName(layout, properties),
     key: getIndexColumns(layout, properties).map(({ sql }) => sql)
   }))
-  for (const { name, key } of [...requested, ...listIndexes]) {
+  for (const { name, key } of [...requested, ...others]) {
     const indexed = key.join(', ')
     if (dialect.inlineIndexes) lines.push(`INDEX ${dialect.quote(name)} (${indexed})`)
     else separate.push(`CREATE INDEX IF NOT EXISTS ${dialect.indexOn(name, layout.path)} (${indexed})`)
@@ -95,7 +95,8 @@ export function getColumnType (layout: Layout, column: Column): string {
 
 /** The number of text columns in the largest key that contains this column; 0 if no key does. */
 function countKeyTexts (layout: Layout, column: Column): number {
-  const counts = getKeys(layout)
+  const relationKeys = layout.keys.map(({ property }) => getColumns(layout, [property]))
+  const counts = [...getKeys(layout), ...relationKeys]
     .filter((key) => key.includes(column))
     .map((key) => key.filter(({ kind }) => kind === 'text').length)
   return Math.max(0, ...counts)

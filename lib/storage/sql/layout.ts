@@ -1,4 +1,4 @@
-import type { Shape } from '../contract.ts'
+import type { RelationKey, Shape } from '../contract.ts'
 import { createCodecs, type Codec } from './codec.ts'
 import type { Column } from './column.ts'
 import type { SqlDialect } from './dialect.ts'
@@ -28,12 +28,19 @@ export interface Layout {
   /** The quoted column with the names of properties that are null but could also be missing. */
   readonly nulls: string | undefined
   readonly indexes: ReadonlyArray<readonly string[]>
+  /** What relations find rows by. Statements that read and write do not need it. */
+  readonly keys: readonly RelationKey[]
   /** The table of the receipts: its quoted name, the parts of its name, and the last part. */
   readonly receipts: { readonly table: string, readonly path: readonly string[], readonly name: string }
 }
 
 /** Derives the layout from a shape and the options of the storage. */
-export function createLayout (dialect: SqlDialect, shape: Shape, options: SqlOptions): Layout {
+export function createLayout (
+  dialect: SqlDialect,
+  shape: Shape,
+  options: SqlOptions,
+  keys: readonly RelationKey[] = []
+): Layout {
   const managed = typeof (options.version ?? '') === 'string'
   const version = createVersioning(dialect, options.version ?? 'version')
   const defaultCodecs = createCodecs(dialect.toDateTime)
@@ -62,6 +69,7 @@ export function createLayout (dialect: SqlDialect, shape: Shape, options: SqlOpt
     version,
     nulls: nulls === undefined ? undefined : dialect.quote(nulls),
     indexes: options.indexes ?? [],
+    keys,
     receipts: {
       table: receipts.map(dialect.quote).join('.'),
       path: receipts,
