@@ -3,17 +3,18 @@ import type { Format, Formatted } from '../formats/format.ts'
 import { maxValues } from '../listing/conditions.ts'
 import type { CustomAction } from '../engine/action-info.ts'
 import { isObject } from '../http/json-value.ts'
-import type { Related } from '../options.ts'
 import { getValidator } from '../schema/validation.ts'
 import { bulkPatchTypes, patchTypes } from '../engine/patch.ts'
 import { buildMatchedSchema } from '../schema/matched.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Components } from './components.ts'
 import { buildExample, buildExampleItem, chooseStoredExample, toReadExample, toSentExample } from './examples.ts'
+import { maxHeaderSize } from './headers.ts'
 import { buildJsonPatchExample, jsonPatchSchema } from './json-patch.ts'
 import { getSchemaNames, toPascalCase } from './names.ts'
 import type { SchemaNames } from './names.ts'
-import { buildQueryExample, describeFilters, describeQuery } from './query-content.ts'
+import { buildQueryExample, describeQuery } from './query-content.ts'
+import { findRelated } from './related.ts'
 import { addSchemaComponent } from './schema.ts'
 
 /** By media type. */
@@ -29,6 +30,7 @@ interface ContentBuilder {
 export class Contents {
   readonly #components: Components
   readonly #collection: Collection
+  readonly #prefix: string
   readonly #names: SchemaNames
   /** The examples of a stored item, and of one that POST creates. */
   readonly #stored: object | undefined
@@ -37,6 +39,7 @@ export class Contents {
   constructor (components: Components, collection: Collection, prefix: string) {
     this.#components = components
     this.#collection = collection
+    this.#prefix = prefix
     this.#names = getSchemaNames(components, collection, prefix)
     this.#stored = buildExampleItem(collection, chooseStoredExample(collection))
     // Another one than that of a stored item: its id or a unique property may exist already.
@@ -46,7 +49,7 @@ export class Contents {
   item (): Content {
     const schema = buildReadSchema(this.#components, this.#collection)
     return this.#build(this.#collection.formats, {
-      schema: (format) => this.#describeItem(this.#names.read, schema, format),
+      schema: (format) => describeReadItem(this.#components, this.#collection, { format, prefix: this.#prefix }),
       item: this.#stored,
       writeExample: (format, item) => format.item(toReadExample(this.#collection, item), links, schema)
     })
@@ -57,12 +60,15 @@ export class Contents {
     const items = buildReadSchema(this.#components, this.#collection)
     // Clients with a query syntax of their own can request many items by their ids.
     const maxItems = querySyntaxes.length === 0 ? maximum : Math.max(maximum, maxValues)
-    const list = { type: 'array', maxItems, items }
     return this.#build(this.#collection.formats, {
       schema: (format) => {
+        const list = { type: 'array', maxItems, items: addRelated(this.#components, this.#collection, items, format) }
         const schema = format.describe(list)
-        if (schema === list) return { ...list, items: this.#describeItem(this.#names.read, items, format) }
-        return addSchemaComponent(this.#components, this.#names.list + toPascalCase(format.name), schema)
+        if (schema === list) {
+          const read = { format, prefix: this.#prefix }
+          return { ...list, items: describeReadItem(this.#components, this.#collection, read) }
+        }
+        return addSchemaComponent(this.#components, this.#names.list + toPascalCase(format.name), () => schema)
       },
       item: this.#stored,
       writeExample: (format, item) => (
@@ -107,7 +113,7 @@ export class Contents {
   mergePatch (): Content {
     const property = this.#findMutableProperty()
     const mergePatch = {
-      schema: addSchemaComponent(this.#components, this.#names.patch, this.#collection.type.messages.patch),
+      schema: addSchemaComponent(this.#components, this.#names.patch, () => this.#collection.type.messages.patch),
       ...property && { example: { [property.name]: property.value } }
     }
     return Object.fromEntries(bulkPatchTypes.map((type) => [type, mergePatch]))
@@ -140,13 +146,7 @@ export class Contents {
 
   /** The content of QUERY. */
   query (): Content {
-    // A filter refers to itself, so it is a component of its own.
-    const filter = this.#components.reference('schemas', this.#names.filter, (self) => (
-      describeFilters(this.#collection.lists, self)
-    ))
-    const schema = this.#components.reference('schemas', this.#names.query, () => (
-      describeQuery(this.#collection.lists, filter)
-    ))
+    const schema = describeQuery(this.#components, this.#collection, this.#prefix)
     return { 'application/json': { schema, example: buildQueryExample(this.#collection.lists) } }
   }
 
@@ -162,7 +162,7 @@ export class Contents {
   #describeItem (name: string, schema: JsonSchema, format: Format): JsonSchema {
     const described = format.describe(schema)
     const componentName = described === schema ? name : name + toPascalCase(format.name)
-    return { ...addSchemaComponent(this.#components, componentName, described) }
+    return { ...addSchemaComponent(this.#components, componentName, () => described) }
   }
 
   /** Formats other than JSON have no example: it would be a string, which the schema does not allow. */
@@ -180,13 +180,58 @@ export class Contents {
 const links = { self: { href: '/example' } }
 
 /** Builds the schema of an item in responses, with what features add to it. */
-function buildReadSchema (components: Components, collection: Pick<Related, 'type' | 'attached'>): JsonSchema {
-  const { type, attached } = collection
+function buildReadSchema (components: Components, { type, attached }: Collection): JsonSchema {
   return attached.readSchemas.reduce((schema, extend) => extend(schema, components), type.messages.read)
 }
 
-/** Returns a reference to the schema of an item of a collection. */
-export function describeReadItem (components: Components, collection: Related): JsonSchema {
-  const { read } = getSchemaNames(components, collection, '')
-  return addSchemaComponent(components, read, buildReadSchema(components, collection))
+interface ReadTarget {
+  readonly format: Format
+  readonly prefix: string
+}
+
+/** Returns a reference to the schema of an item in responses. Related items that it includes can include it again. */
+function describeReadItem (components: Components, collection: Collection, { format, prefix }: ReadTarget): JsonSchema {
+  const { read } = getSchemaNames(components, collection, prefix)
+  const schema = buildReadSchema(components, collection)
+  const name = format.describe(schema) === schema ? read : read + toPascalCase(format.name)
+  const build = (): JsonSchema => format.describe(addRelated(components, collection, schema, format))
+  return { ...addSchemaComponent(components, name, build) }
+}
+
+/** Adds the related items that a response can include. */
+function addRelated (components: Components, collection: Collection, schema: JsonSchema, format: Format): JsonSchema {
+  // A format such as HTML has no schema that could refer to others.
+  const related = format.describe(schema).properties === undefined ? [] : findRelated(collection)
+  if (related.length === 0) return schema
+  return {
+    ...schema,
+    properties: {
+      ...schema.properties,
+      ...Object.fromEntries(related.map(({ relation, target, prefix }) => {
+        const item = describeReadItem(components, target, { format, prefix })
+        return [relation.name, relation.isMany ? describePage(item, target) : { anyOf: [item, { type: 'null' }] }]
+      }))
+    }
+  }
+}
+
+/** Describes an included list. */
+function describePage (items: JsonSchema, { lists: { limit: { maximum }, parameters } }: Collection): JsonSchema {
+  return {
+    type: 'object',
+    required: ['items'],
+    properties: {
+      items: { type: 'array', maxItems: maximum, items },
+      ...parameters.has('count') && { total: totalSchema },
+      next: { type: 'string', format: 'uri-reference', maxLength: maxHeaderSize, description: 'Where the list goes on' }
+    }
+  }
+}
+
+const totalSchema: JsonSchema = {
+  type: 'integer',
+  format: 'int64',
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'How many there are in all'
 }

@@ -19,6 +19,7 @@ export interface SchemaNames {
   readonly list: string
   readonly query: string
   readonly filter: string
+  readonly expand: string
 }
 
 /**
@@ -41,7 +42,8 @@ export function getSchemaNames (
     patch: `${stem}Patch`,
     list: `${stem}List`,
     query: `${stem}Query`,
-    filter: `${stem}Filter`
+    filter: `${stem}Filter`,
+    expand: `${stem}Expand`
   }
 }
 

@@ -9,6 +9,7 @@ import { describeHeaderParameters } from './headers.ts'
 import type { RequestHeader } from './headers.ts'
 import { buildPathParameters } from './path-parameters.ts'
 import { buildQueryParameters } from './query-parameters.ts'
+import { describeFurtherConditions, describeRelatedParameters } from './related-parameters.ts'
 import { getOperationName } from './summary.ts'
 import type { OperationName } from './summary.ts'
 
@@ -111,10 +112,12 @@ export function buildOperation (components: Components, context: OperationContex
     : (isGet === true ? describeQueryAction : describeCustomAction)(custom)
   const contents = new Contents(components, collection, prefix)
   const operation: OperationObject = {
-    description,
+    description: description + describeFurtherConditions(collection, info),
     parameters: [
       ...buildPathParameters(collection, info, prefix),
-      ...isGet === true ? describeInputParameters(custom!) : buildQueryParameters(collection.lists, info),
+      ...isGet === true
+        ? describeInputParameters(custom!)
+        : buildQueryParameters(collection.lists, info, describeRelatedParameters(collection, info)),
       ...describeHeaderParameters(components, headers, requiresMatch(context) ? ['If-Match'] : [])
     ],
     ...content && { requestBody: { required: !isContentOptional, content: content(contents) } },

@@ -108,11 +108,18 @@ function limitValues (schema: JsonSchema): JsonSchema {
   return { format: 'int64', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, ...schema }
 }
 
-/** QUERY has its parameters in the content. It accepts those of GET as well, which the document does not repeat. */
-export function buildQueryParameters (lists: Lists, operation: OperationInfo): object[] {
+/**
+ * QUERY has its parameters in the content. It accepts those of GET as well, which the document does not repeat.
+ * `related` are those about related items.
+ */
+export function buildQueryParameters (
+  lists: Lists,
+  operation: OperationInfo,
+  related: Readonly<Record<string, JsonSchema>>
+): object[] {
   const name = getOperationName(operation)
   if (name !== 'list' && name !== 'read' && operation.bulk === undefined) return []
-  const schemas = Object.entries(getSchemas(lists, name))
+  const schemas = Object.entries({ ...getSchemas(lists, name), ...related })
   // Without examples: tools such as Swagger UI send those of optional parameters, too.
   return schemas.map(([name, { description, examples, ...schema }]) => ({
     name,

@@ -14,11 +14,15 @@ interface SchemaContext {
   readonly self: Reference
 }
 
-/** Adds the schema as a component. Subschemas with an `$id`, such as recursive types, become components as well. */
-export function addSchemaComponent (components: Components, name: string, schema: JsonSchema): Reference {
-  return components.reference('schemas', name, (self) => (
-    convertSchema(schema, { components, name, root: schema, self })
-  ))
+/**
+ * Adds the schema as a component. Subschemas with an `$id`, such as recursive types, become components as well.
+ * `build` is called for the first reference, and may refer to the component.
+ */
+export function addSchemaComponent (components: Components, name: string, build: () => JsonSchema): Reference {
+  return components.reference('schemas', name, (self) => {
+    const schema = build()
+    return convertSchema(schema, { components, name, root: schema, self })
+  })
 }
 
 function convertSchema (schema: JsonSchema, context: SchemaContext): JsonSchema {

@@ -10,7 +10,6 @@ import { getRegistered } from '../registry.ts'
 import type { ListQuery } from '../listing/list-query.ts'
 import type { Entry, RelationKey } from '../storage/contract.ts'
 import { RelationAccess } from './caller-relations.ts'
-import { describeExpand } from './describe.ts'
 import { parseExpansion } from './expansion.ts'
 import type { Inclusion } from './expansion.ts'
 import { expandParameter, extendLists } from './extend-lists.ts'
@@ -101,7 +100,8 @@ function createFeature (
       for (const relation of relations.values()) host.addRelation(relation)
       host.addQueryParameter('expand', {
         on: 'both',
-        schema: describeExpand(relations),
+        // The document describes what it can contain, with the relations of the other collections.
+        schema: { type: 'array', items: { type: 'string' } },
         isOffered: (hidden) => [...relations.values()].some(({ property }) => !hidden.has(property)),
         ...expandParameter
       })

@@ -8,11 +8,11 @@ import type { ListFilter, ListQuery } from '../listing/list-query.ts'
 import type { Lists } from '../listing/lists.ts'
 import { getParameter } from '../listing/parameters.ts'
 import { parseQueryContent } from '../listing/query-content.ts'
+import { maxLevels, maxPaths } from '../listing/relation-limits.ts'
 import type { Failure } from '../schema/failures.ts'
 import type { Condition } from '../storage/contract.ts'
 import type { CallerRelation, CallerRelations } from './caller-relations.ts'
 import { ExpandText } from './extend-lists.ts'
-import { maxLevels } from './mentions.ts'
 
 /** Related items that a client wants to have included. */
 export interface Inclusion extends CallerRelation {
@@ -23,9 +23,6 @@ export interface Inclusion extends CallerRelation {
 
 /** How many related items a response includes at most. */
 export const maxIncluded = 2000
-
-/** How many paths `expand` has at most. */
-const maxPaths = 20
 
 /** What is requested of a relation, by name: as text, or as a value of the content of a QUERY. */
 interface Wanted {

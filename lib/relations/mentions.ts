@@ -1,4 +1,5 @@
 import type { Collection } from '../collection.ts'
+import { maxLevels } from '../listing/relation-limits.ts'
 
 /** The relations that a query refers to, and those of their items. */
 export type Mentions = ReadonlyMap<string, Mentions>
@@ -11,9 +12,6 @@ export interface FoundMentions {
 }
 
 type MutableMentions = Map<string, MutableMentions>
-
-/** How many relations follow each other in a query. */
-export const maxLevels = 3
 
 /**
  * Finds the relations that a query may refer to, before it is parsed: the rules of the related collections decide what

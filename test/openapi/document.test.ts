@@ -3,9 +3,6 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
-import spectral from '@stoplight/spectral-core'
-import owasp from '@stoplight/spectral-owasp-ruleset'
-import rulesets from '@stoplight/spectral-rulesets'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import Fastify from 'fastify'
@@ -25,7 +22,7 @@ import { idempotency } from '../../lib/features/idempotency.ts'
 import { within } from '../../lib/features/within.ts'
 import { notes, request, users } from '../app.ts'
 import type { Registration } from '../app.ts'
-import { lintWithRedocly } from './redocly.ts'
+import { lint } from './lint.ts'
 import { articles, goods, service } from './service.ts'
 import { checkTypes } from '../type-check.ts'
 import { listen } from '../wire.ts'
@@ -115,21 +112,6 @@ const listOperations = (document: Document) =>
   Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ path, method, operation }))
   )
-
-async function lint (document: object): Promise<string[]> {
-  const source = JSON.stringify(document)
-  const linter = new spectral.Spectral()
-  // The order of tags is the order in which the app registers its collections.
-  linter.setRuleset({
-    extends: [
-      [rulesets.oas as never, 'all'],
-      [owasp as never, 'all']
-    ],
-    rules: { 'openapi-tags-alphabetical': 'off' }
-  })
-  const found = (await linter.run(source)).map(({ code, message, path }) => `${code}: ${message} ${path.join('/')}`)
-  return [...found, ...(await lintWithRedocly(source))]
-}
 
 for (const version of ['3.2.0', '3.1.0', '3.0.3']) {
   // Spectral compiles the schema of every example, which takes seconds.

@@ -14,6 +14,8 @@ const listKeywords = new Set(['items', 'prefixItems', 'allOf', 'anyOf', 'oneOf']
 const mapKeywords = new Set(['properties', 'patternProperties', '$defs', 'definitions'])
 
 function addXmlKeyword (schema: JsonSchema, name: string | undefined): JsonSchema {
+  // A component of the document has keywords of its own.
+  if (typeof schema['$ref'] === 'string' && schema['$ref'].startsWith('#/components/')) return schema
   const result: Record<string, unknown> = {}
   for (const [keyword, value] of Object.entries(schema)) {
     if (keyword !== 'xml') result[keyword] = describeKeyword(keyword, value)

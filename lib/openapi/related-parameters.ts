@@ -1,0 +1,197 @@
+import type { Collection } from '../collection.ts'
+import { getFilterKeys } from '../listing/conditions.ts'
+import type { FilterKey } from '../listing/conditions.ts'
+import type { QueryableProperty } from '../listing/queryable.ts'
+import { maxLevels, maxPaths } from '../listing/relation-limits.ts'
+import type { JsonSchema } from '../storage/contract.ts'
+import { describeFilter, describeListParameter } from './query-parameters.ts'
+import { maxTextLength } from './query-text.ts'
+import { findRelated } from './related.ts'
+import type { Related } from './related.ts'
+import { getOperationName } from './summary.ts'
+import type { OperationInfo, OperationName } from './summary.ts'
+
+// The query parameters about related items.
+
+/** Longer lists of choices make a document hard to read. A pattern describes them instead. */
+const maxChoices = 50
+
+/** How many parameters of an operation are conditions about properties of related items. */
+const maxConditions = 200
+
+/** The operations that filter. */
+const filteringOperations: ReadonlySet<OperationName> = new Set(['list', 'updateMany', 'removeMany'])
+
+/** Describes the parameters of an operation that are about related items, by name. */
+export function describeRelatedParameters (
+  collection: Collection,
+  operation: OperationInfo
+): Readonly<Record<string, JsonSchema>> {
+  const related = findRelated(collection)
+  if (related.length === 0 || operation.custom !== undefined) return {}
+  const name = getOperationName(operation)
+  const sort = name === 'list' ? describeRelatedSort(collection) : undefined
+  return {
+    ...sort && { sort },
+    ...(name === 'list' || name === 'read') && describeExpand(collection, related),
+    ...filteringOperations.has(name) && describeRelatedFilters(related)
+  }
+}
+
+/** Says which conditions are possible beside those of the parameters; empty if there are no others. */
+export function describeFurtherConditions (collection: Collection, operation: OperationInfo): string {
+  if (operation.custom !== undefined || !filteringOperations.has(getOperationName(operation))) return ''
+  const [example] = Object.keys(describeRelatedFilters(findRelated(collection)))
+  return example === undefined
+    ? ''
+    : ` Conditions about related items can also have operators, such as ${example}.in, ` +
+      `and follow further relations, up to ${maxLevels} levels.`
+}
+
+const optionTexts: Readonly<Record<string, (relation: string) => string>> = {
+  limit: (relation) => `The maximum number of included ${relation}. 0 includes only how many there are`,
+  sort: (relation) => `The order of the included ${relation}; prefix a property with - for descending order`,
+  fields: (relation) => `Includes only these properties of ${relation}`,
+  count: (relation) => `Whether the included ${relation} have a total, the number of all that match`
+}
+
+function describeExpand (collection: Collection, related: readonly Related[]): Record<string, JsonSchema> {
+  const paths = describePaths(collection)
+  const list = related.find(({ relation }) => relation.isMany)?.relation.name
+  const hint = list === undefined ? '' : `. Conditions of an included list have names such as expand.${list}.id`
+  const expand = { ...paths, description: String(paths.description) + hint }
+  const parameters: Record<string, JsonSchema> = { expand }
+  for (const each of related) {
+    for (const [option, schema] of Object.entries(describeOptions(each))) {
+      parameters[`expand.${each.relation.name}.${option}`] = schema
+    }
+  }
+  return parameters
+}
+
+/** Describes what can be requested of an included list, or of one item. */
+export function describeOptions ({ relation: { name, isMany, limit }, target }: Related): Record<string, JsonSchema> {
+  const { lists } = target
+  const options = isMany ? ['limit', 'sort', 'fields', 'count'] : ['fields']
+  const related: Record<string, JsonSchema | undefined> = { sort: describeRelatedSort(target) }
+  const offered = options.filter((option) => lists.parameters.has(option) || related[option] !== undefined)
+  return Object.fromEntries(offered.map((option) => [option, {
+    ...related[option] ?? describeListParameter(lists, option),
+    ...option === 'limit' && { minimum: lists.parameters.has('count') ? 0 : 1, default: limit },
+    description: optionTexts[option]!(name)
+  }]))
+}
+
+/** Describes the paths of `expand`. */
+export function describePaths (collection: Collection): JsonSchema {
+  const names = [...collection.attached.relations.keys()]
+  return {
+    type: 'array',
+    items: describePath(names, findPaths(collection)),
+    minItems: 1,
+    maxItems: maxPaths,
+    description: `The related items to include: ${names.join(', ')}. ` +
+      `A path includes what they refer to, up to ${maxLevels} levels`
+  }
+}
+
+function describePath (names: readonly string[], paths: readonly string[] | undefined): JsonSchema {
+  if (paths !== undefined) return { type: 'string', enum: paths }
+  const pattern = `^(?:${names.join('|')})(?:\\.\\w+){0,${maxLevels - 1}}$`
+  return { type: 'string', maxLength: maxTextLength, pattern }
+}
+
+/** Finds all paths of `expand`; undefined if there are too many to list them. */
+function findPaths (collection: Collection): string[] | undefined {
+  const paths: string[] = []
+  const visit = (from: Collection, outer: string, level: number): void => {
+    for (const { relation: { name }, target } of findRelated(from)) {
+      if (paths.length > maxChoices) return
+      paths.push(outer + name)
+      if (level < maxLevels) visit(target, `${outer}${name}.`, level + 1)
+    }
+  }
+  visit(collection, '', 1)
+  return paths.length > maxChoices ? undefined : paths
+}
+
+/** Describes the order of a list that can be sorted by properties of one related item; undefined if it cannot. */
+export function describeRelatedSort (collection: Collection): JsonSchema | undefined {
+  const { lists } = collection
+  const related = findRelated(collection).filter(({ relation }) => relation.canSort)
+  const added = related.map(({ relation, target }) => addPrefix(relation.name, target.lists.sortable))
+  const sortable = new Map([lists.sortable, ...added].flatMap((properties) => [...properties]))
+  if (sortable.size === lists.sortable.size) return undefined
+  if (sortable.size <= maxChoices) return describeListParameter({ ...lists, sortable }, 'sort')
+  const names = related.map(({ relation }) => relation.name)
+  const own = [...lists.sortable.keys()]
+  const pattern = `^-?(?:${own.map(escapePattern).join('|')}|(?:${names.join('|')})\\..+)$`
+  return {
+    ...describeListParameter({ ...lists, sortable }, 'sort'),
+    items: { type: 'string', maxLength: maxTextLength, pattern },
+    description: 'Properties to sort by, each once; prefix one with - for descending order: ' +
+      `${own.join(', ')}, and those of ${names.join(', ')}`
+  }
+}
+
+function escapePattern (text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+}
+
+type QueryableProperties = ReadonlyMap<string, QueryableProperty>
+
+function addPrefix (prefix: string, properties: QueryableProperties): Map<string, QueryableProperty> {
+  return new Map([...properties].map(([name, queryable]) => {
+    const property = `${prefix}.${name}`
+    return [property, { ...queryable, property }]
+  }))
+}
+
+/** Describes conditions about related items: for each of their properties one, without operators. */
+function describeRelatedFilters (related: readonly Related[]): Record<string, JsonSchema> {
+  const filters = related.filter(({ relation }) => relation.canFilter).flatMap(({ relation, target }) => {
+    const { filterable } = target.lists
+    const { name, isMany } = relation
+    if (!isMany) return [{ prefix: name, start: `whose ${name}.`, filterable }]
+    return [
+      { prefix: `${name}.some`, start: `with some ${name} whose `, filterable },
+      { prefix: `${name}.none`, start: `without ${name} whose `, filterable }
+    ]
+  })
+  const share = Math.ceil(maxConditions / filters.length)
+  const schemas: Record<string, JsonSchema> = {}
+  for (const { prefix, start, filterable } of filters) {
+    const keys = getFilterKeys(new Map([...filterable].slice(0, share)), noParameters)
+    for (const [name, key] of keys) {
+      if (key.is === 'eq' || key.is === 'contains') schemas[`${prefix}.${name}`] = describeRelatedFilter(key, start)
+    }
+    if (prefix.endsWith('.some')) Object.assign(schemas, describeCounts(prefix.slice(0, -'.some'.length), true))
+  }
+  return schemas
+}
+
+const noParameters: ReadonlySet<string> = new Set()
+
+function describeRelatedFilter (key: FilterKey, start: string): JsonSchema {
+  const { description, ...schema } = describeFilter(key)
+  return { ...schema, description: String(description).replace(/^Only items whose /, `Only items ${start}`) }
+}
+
+const countTexts: Readonly<Record<string, string>> = {
+  count: 'exactly',
+  'count.lt': 'fewer than',
+  'count.lte': 'at most',
+  'count.gt': 'more than',
+  'count.gte': 'at least'
+}
+
+/** Describes conditions about the number of related items, by their names or by those in an object of the relation. */
+export function describeCounts (relation: string, isDotted: boolean): Record<string, JsonSchema> {
+  return Object.fromEntries(Object.entries(countTexts).map(([name, text]) => [isDotted ? `${relation}.${name}` : name, {
+    type: 'integer',
+    format: 'int32',
+    minimum: 0,
+    maximum: 2_147_483_647,
+    description: `Only items with ${text} this many ${relation}`
+  }]))
+}
