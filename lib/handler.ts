@@ -43,7 +43,7 @@ export interface HandlerOptions {
   readonly variesByPreference: boolean
   /** Whether the request is refused if the client accepts none of the formats. */
   readonly needsFormat: boolean
-  /** The name of the custom action: the end of the path, which does not belong to the collection or the item. */
+  /** The end of the path that does not belong to the collection or the item, such as the name of a custom action. */
   readonly customAction: string | undefined
   /** Whether requests need a precondition. */
   readonly requiresMatch: boolean

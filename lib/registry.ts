@@ -171,6 +171,7 @@ export function openCollection<Item extends object, Adds> (
     hasRelations: attached.relations.size > 0,
     actions: attached.actions,
     bulk: attached.bulk,
+    aggregate: attached.aggregate,
     findCollection () {
       // The definition may have been copied to add register options. Its features are the same object.
       const served = getRegistered(app).find(({ collection }) => collection.attached === attached)

@@ -22,7 +22,7 @@ import { createEarlyCheck } from './actions/early-checks.ts'
 import { createAction } from './actions/http-operation.ts'
 import { buildCollectionRoute, buildParentRoute } from './collection.ts'
 import type { Collection } from './collection.ts'
-import { actionInfos, toActionInfo, toBulkInfo } from './engine/engine.ts'
+import { actionInfos, toActionInfo, toAggregateInfo, toBulkInfo } from './engine/engine.ts'
 import { DuplicatePath } from './errors.ts'
 import { createErrorHandler, createHandler, createNotFoundHandler, createOptionsHandlers } from './handler.ts'
 import type { GetOptionsHeaders, HandlerOptions } from './handler.ts'
@@ -32,7 +32,7 @@ import { problem } from './http/problems.ts'
 import { bulkPatchTypes, patchTypes } from './engine/patch.ts'
 import type { createSwaggerConfig } from './openapi/description.ts'
 import { describeRoute, hiddenSchema } from './openapi/summary.ts'
-import type { ActionInfo, BulkAction, CustomAction } from './engine/action-info.ts'
+import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from './engine/action-info.ts'
 import type { RouteOptions } from './options.ts'
 import { getRepresentationTypes } from './request/content.ts'
 import { canBeQueryString } from './request/query-input.ts'
@@ -60,6 +60,7 @@ interface ActionRoute {
   /** Whether the input of a safe custom action is the query string. */
   readonly isGet?: true
   readonly bulk?: BulkAction
+  readonly aggregate?: AggregateAction
 }
 
 const actionRoutes: readonly ActionRoute[] = [
@@ -88,6 +89,11 @@ export function addRoutes (
   const collectionRoutes = [...served.filter(({ at }) => at === 'collection'), ...getBulkRoutes(collection)]
   addRoutesAt(app, collection, { routes: collectionRoutes, url: path, createConfig, addRoute })
   addRoutesAt(app, collection, { routes: itemRoutes, url: `${path}/:id`, createConfig, addRoute })
+  const { aggregate } = collection.attached
+  if (aggregate !== undefined) {
+    const route = { name: 'list', at: 'collection', methods: ['GET', 'HEAD'], takesQuery: true, aggregate } as const
+    addRoutesAt(app, collection, { routes: [route], url: `${path}/${aggregate.path}`, createConfig, addRoute })
+  }
   for (const custom of collection.attached.actions.values()) {
     const { name, at } = custom
     const routes: ActionRoute[] = [{ name, at, methods: ['POST'], content: 'input', custom }]
@@ -184,20 +190,21 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, target: Rout
 }
 
 function getHandlerOptions (collection: Collection, route: ActionRoute): HandlerOptions {
-  const { name, content, takesQuery = false, custom, bulk } = route
+  const { name, content, takesQuery = false, custom, bulk, aggregate } = route
   const requiresMatch = bulk === undefined && collection.etag.required
   return {
     action: createAction(collection, { ...getInfo(route), isQuery: content === 'query' }),
     takesQuery,
     cache: getCachePolicy(collection, name),
-    variesByPreference: name === 'list',
+    variesByPreference: name === 'list' && aggregate === undefined,
     needsFormat: name !== 'remove' || bulk !== undefined,
-    customAction: custom?.name,
+    customAction: custom?.name ?? aggregate?.path,
     requiresMatch: custom?.requiresMatch(collection.etag.required) ?? requiresMatch
   }
 }
 
-function getInfo ({ name, custom, isGet, bulk }: ActionRoute): ActionInfo {
+function getInfo ({ name, custom, isGet, bulk, aggregate }: ActionRoute): ActionInfo {
+  if (aggregate !== undefined) return toAggregateInfo(aggregate)
   if (bulk !== undefined) return toBulkInfo(bulk)
   if (custom === undefined) return actionInfos[name as ActionName]
   return isGet === true ? { ...toActionInfo(custom), isGet } : toActionInfo(custom)

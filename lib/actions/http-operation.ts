@@ -20,6 +20,7 @@ import { withPage } from './html-page.ts'
 import { buildPage } from './page.ts'
 import {
   renderEntry,
+  renderGroups,
   renderPage,
   renderReadOutput,
   renderWrite,
@@ -48,6 +49,7 @@ export function createAction (collection: Collection, action: HttpAction): Actio
       const isPlain = !action.isQuery && outcome.isPrivate !== true
       return isPlain ? buildPage(collection, request, outcome) : renderPage(collection, request, outcome)
     }
+    if (outcome.kind === 'groups') return renderGroups(collection, request, outcome)
     if (isRead && outcome.kind === 'output') return renderReadOutput(collection, request, outcome)
     if (outcome.kind !== 'entry' || !isRead) return exchange.render(outcome)
     return renderEntry(collection, request, outcome)
@@ -115,7 +117,7 @@ class HttpOperation implements Operation {
     this.steps = steps
     this.exchange = exchange
     this.collection = collection
-    this.customAction = request.customAction
+    this.customAction = action.custom?.name
     this.segment = request.segment
     this.id = action.at === 'item' ? collection.id.read(request.segment) : undefined
     this.fixed = request.fixed
@@ -146,6 +148,7 @@ class HttpOperation implements Operation {
     const { request } = this.exchange
     const { lists } = this.view
     if (this.action.at === 'item') return parseItemQuery(lists, request)
+    if (this.action.aggregate !== undefined) return this.action.aggregate.parseString(lists, request)
     const inString = parseListQuery(lists, request)
     if (!this.action.isQuery || inString instanceof Problem) return inString
     const content = parseContent(request, parseIJson, this.collection.schema)

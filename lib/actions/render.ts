@@ -1,6 +1,6 @@
 import type { Result } from '../action.ts'
 import type { Collection } from '../collection.ts'
-import type { EntryOutcome, Moved, Outcome, PageOutcome } from '../engine/operation.ts'
+import type { EntryOutcome, GroupsOutcome, Moved, Outcome, PageOutcome } from '../engine/operation.ts'
 import { isNotModified } from '../engine/preconditions.ts'
 import { formatLocation } from '../http/location.ts'
 import { isConditional } from '../http/preconditions.ts'
@@ -24,7 +24,7 @@ import type { Response } from '../response/response.ts'
 import type { Selection } from '../response/selection.ts'
 import { renderWritten, respondToCreate, respondToUpdate, respondToWrite } from '../response/write-response.ts'
 import { buildMatchedSchema } from '../schema/matched.ts'
-import type { Entry, Id } from '../storage/contract.ts'
+import type { Entry, Id, JsonSchema } from '../storage/contract.ts'
 import { buildPage } from './page.ts'
 import { getSelection, markDependence } from './select.ts'
 
@@ -91,7 +91,8 @@ export function renderWrite (collection: Collection, request: Request, outcome: 
     case 'matched': return renderMatched(collection, request, outcome.ids)
     case 'moved': return renderMoved(request, outcome)
     case 'replayed': return outcome.response
-    case 'page': throw new TypeError('A page is not the outcome of a write.')
+    case 'page':
+    case 'groups': throw new TypeError(`The outcome of a write cannot be ${outcome.kind}.`)
   }
 }
 
@@ -134,9 +135,22 @@ export function renderReadOutput (
     const read = entry && { kind: 'entry', entry, created: false } as const
     return read === undefined ? noContent() : renderEntry(collection, request, read)
   }
-  const { format, path, presentation } = request
   const action = collection.attached.actions.get(request.customAction!)!
-  const content = format.item(action.showOutput(output), { up: { href: path } }, action.output!)
+  return respondWithOutput(request, action.showOutput(output), action.output!)
+}
+
+/** Renders figures over groups of items. */
+export function renderGroups (collection: Collection, request: Request, outcome: GroupsOutcome): Result {
+  const result = respondWithOutput(request, outcome.output, collection.attached.aggregate!.output)
+  if (result instanceof Problem) return result
+  const response = markDependence(collection, outcome, result)
+  return outcome.isPrivate === true ? withoutStoring(response) : response
+}
+
+/** An object with an entity tag, or 304 if the client has it already. */
+function respondWithOutput (request: Request, output: object, schema: JsonSchema): Result {
+  const { format, path, presentation } = request
+  const content = format.item(output, { up: { href: path } }, schema)
   const etag = buildEtag(presentation, hashVersions(String(content)), format)
   const isKnown = isConditional(request.headers) && isNotModified(request, { tag: etag, modified: undefined })
   if (isKnown instanceof Problem) return isKnown

@@ -1,4 +1,4 @@
-import type { EntryOutcome, PageOutcome } from '../engine/operation.ts'
+import type { EntryOutcome, PageOutcome, RelatedData } from '../engine/operation.ts'
 import { buildCacheGroups } from '../http/cache-groups.ts'
 import type { Response } from '../response/response.ts'
 import type { Selection } from '../response/selection.ts'
@@ -14,7 +14,7 @@ export function getSelection ({ listQuery, related }: EntryOutcome | PageOutcome
 /** Marks a response that depends on other collections: it is in their cache groups, and may depend on the caller. */
 export function markDependence (
   { name, groups }: { readonly name: string, readonly groups?: object | undefined },
-  { related }: EntryOutcome | PageOutcome,
+  { related }: { readonly related?: RelatedData },
   response: Response
 ): Response {
   if (related === undefined) return response

@@ -14,9 +14,9 @@ import type {
 } from '../engine/call-types.ts'
 import type { Patch } from '../http/merge-patch.ts'
 import type { Collection } from '../collection.ts'
-import { actionInfos, getSteps, toActionInfo, toBulkInfo } from '../engine/engine.ts'
+import { actionInfos, getSteps, toActionInfo, toAggregateInfo, toBulkInfo } from '../engine/engine.ts'
 import { changeOperation } from '../engine/operation.ts'
-import type { EntryOutcome, Operation, Outcome, PageOutcome, RelatedData } from '../engine/operation.ts'
+import type { EntryOutcome, GroupsOutcome, Operation, Outcome, PageOutcome, RelatedData } from '../engine/operation.ts'
 import { applyParsedPatch } from '../engine/patch.ts'
 import { checkPreconditions } from '../engine/preconditions.ts'
 import { checkOutsideCall, openTransaction, toOpenTransaction, TransactionError } from '../engine/transaction.ts'
@@ -24,7 +24,7 @@ import { getAppView, getView } from '../engine/view.ts'
 import type { View } from '../engine/view.ts'
 import { HookError, ProblemError, toOuterProblem } from '../failure.ts'
 import type { CallTarget } from '../failure.ts'
-import type { ActionInfo, BulkAction, CustomAction } from '../engine/action-info.ts'
+import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from '../engine/action-info.ts'
 import { Malformed } from '../formats/format.ts'
 import { parseIJson } from '../formats/i-json.ts'
 import { toPointer } from '../http/json-pointer.ts'
@@ -59,6 +59,8 @@ interface CallHost {
   readonly actions: ReadonlyMap<string, CustomAction>
   /** The actions that are about several items. */
   readonly bulk: ReadonlyMap<BulkAction['name'], BulkAction>
+  /** The figures over groups of items. */
+  readonly aggregate: AggregateAction | undefined
 }
 
 /** A call whose caller is authorized. */
@@ -181,6 +183,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     remove: withCallTrace(host, 'remove', remove),
     transaction,
     ...createBulkCalls(host),
+    ...createAggregateCall(host),
     ...createActionCalls(host)
   }
   // The functions above do not know the type of the items.
@@ -256,6 +259,31 @@ function createBulkCalls (host: CallHost): Record<string, unknown> {
 
 type ManyOutcome = Extract<Outcome, { kind: 'many' }>
 type MatchedOutcome = Extract<Outcome, { kind: 'matched' }>
+
+/** The method for figures over groups of items. */
+function createAggregateCall (host: CallHost): Record<string, unknown> {
+  const { aggregate } = host
+  if (aggregate === undefined) return {}
+
+  async function callAggregate (query: object = {}, options: CallOptions = {}): Promise<object> {
+    return runCall({ collection: host.name }, async () => {
+      const { collection, operation } = await openCall(host, toAggregateInfo(aggregate!), options)
+      const given = toQuery(host, query, aggregateQueryNames)
+      if (given instanceof Problem) return given
+      const outcome = await operation.steps.run(collection, changeOperation(operation, {
+        getRawQuery: () => given.value,
+        query () {
+          // A copy of an object is one.
+          return aggregate!.parseObject(this.view!.lists, given.value as object)
+        }
+      }))
+      // An aggregate leads to groups.
+      return outcome instanceof Problem ? outcome : (outcome as GroupsOutcome).output
+    })
+  }
+
+  return { aggregate: withCallTrace(host, 'list', callAggregate) }
+}
 
 /** The methods for custom actions. */
 function createActionCalls (host: CallHost): Record<string, unknown> {
@@ -443,6 +471,9 @@ function getGivenIds (collection: Collection, content: unknown): Array<Id | unde
 
 const queryNames: readonly string[] = ['filter', 'sort', 'q', 'limit', 'count', 'expand']
 const manyQueryNames: readonly string[] = ['filter', 'q']
+const aggregateQueryNames: readonly string[] = [
+  'by', 'count', 'distinct', 'sum', 'avg', 'min', 'max', 'filter', 'q', 'sort', 'limit'
+]
 
 /** A query of code, as the content of QUERY has it. */
 interface GivenQuery {

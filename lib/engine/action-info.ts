@@ -1,6 +1,10 @@
 import type { AnyActionName } from '../action.ts'
 import type { Rule } from '../access/rules.ts'
 import type { RouteOptions } from '../options.ts'
+import type { Problem } from '../http/problems.ts'
+import type { ListQuery } from '../listing/list-query.ts'
+import type { Lists } from '../listing/lists.ts'
+import type { QueryRequest } from '../listing/query-string.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Operation, Run, WriteMany } from './operation.ts'
 
@@ -16,6 +20,8 @@ export interface ActionInfo {
   readonly isGet?: true
   /** Set if it is about several items: an array of new ones, or those that match a filter. */
   readonly bulk?: BulkAction
+  /** Set if it computes figures over the items that a list would return. */
+  readonly aggregate?: AggregateAction
 }
 
 /** A variant of an action that is about several items. */
@@ -27,6 +33,22 @@ export interface BulkAction {
   readonly run: Run | undefined
   /** Returns a function that writes all items of a POST at once. */
   readonly createWriteMany?: (operation: Operation) => WriteMany
+}
+
+/** A variant of the action `list` that returns figures over groups of items: a GET of a path of its own. */
+export interface AggregateAction {
+  /** The last segment of the path. */
+  readonly path: string
+  /** Runs it. */
+  readonly run: Run
+  /** Parses the query string of a request. */
+  parseString (lists: Lists, request: QueryRequest): ListQuery | Problem
+  /** Parses the query of a call from code. */
+  parseObject (lists: Lists, query: object): ListQuery | Problem
+  /** The schemas of the query parameters that lists do not have in this form, for OpenAPI. */
+  readonly parameters: Readonly<Record<string, JsonSchema>>
+  /** The schema of the content of responses. */
+  readonly output: JsonSchema
 }
 
 /**

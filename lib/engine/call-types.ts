@@ -1,6 +1,7 @@
 import type { Caller } from '../access/caller.ts'
 import type { Patch } from '../http/merge-patch.ts'
 import type { AddedAction, AddedBulk } from './action-info.ts'
+import type { AddedAggregates, GroupsOf, GroupsQuery } from './aggregate-types.ts'
 import type { Transaction } from '../options.ts'
 import type {
   AddedRelations,
@@ -162,7 +163,37 @@ export type ActionCalls<Item, Adds> = {
  * rules of the definition, as HTTP requests do. A call that is refused throws a `ProblemError`.
  */
 export type CollectionCalls<Item, Adds = never> =
-  StandardCalls<Item, Extract<Adds, AddedRelations>> & ActionCalls<Item, Adds> & BulkCalls<Item, Adds>
+  StandardCalls<Item, Extract<Adds, AddedRelations>> &
+  ActionCalls<Item, Adds> &
+  BulkCalls<Item, Adds> &
+  AggregateCalls<Item, Extract<Adds, AddedAggregates>, Extract<Adds, AddedRelations>>
+
+/** The method that `aggregates()` adds. */
+type AggregateCalls<Item, Added, Place> =
+  [Added] extends [never]
+    ? unknown
+    : Added extends AddedAggregates ? AggregateCall<Item, Added, Place> : never
+
+/** Which items to compute figures over. */
+type AggregateConditions<Item, Place> =
+  & Pick<CallQuery<Item>, 'q'>
+  & ([Place] extends [never]
+    ? Pick<CallQuery<Item>, 'filter'>
+    : Place extends AddedRelations ? Pick<RelatedQuery<Place>, 'filter'> : never)
+
+/** The method for figures over groups of items. */
+export interface AggregateCall<Item, Added extends AddedAggregates, Place = never> {
+  /**
+   * Computes figures over the items that match, by groups.
+   *
+   * @example
+   * const { groups } = await app.collection(orders).aggregate({ by: ['status'], sum: ['total'], sort: ['-sum.total'] })
+   */
+  aggregate<const Query extends GroupsQuery<Added> = Record<never, never>> (
+    query?: Query & AggregateConditions<Item, Place>,
+    options?: CallOptions
+  ): Promise<GroupsOf<Item, Query>>
+}
 
 /** The methods that all collections have. With relations, those that read know them. */
 type StandardCalls<Item, Place> =

@@ -1,7 +1,7 @@
 import type { ActionName } from '../action.ts'
 import { toCollection } from '../collection.ts'
 import type { Collection, Definition } from '../collection.ts'
-import type { ActionInfo, BulkAction, CustomAction } from './action-info.ts'
+import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from './action-info.ts'
 import { problem } from '../http/problems.ts'
 import { withScope } from '../storage/filter.ts'
 import { create, innermost, list, read, remove, replace, update } from './actions.ts'
@@ -31,6 +31,11 @@ export function toBulkInfo (bulk: BulkAction): ActionInfo {
   return { name: bulk.name, at: 'collection', safe: false, bulk }
 }
 
+/** The same for figures over groups of items. */
+export function toAggregateInfo (aggregate: AggregateAction): ActionInfo {
+  return { ...actionInfos.list, aggregate }
+}
+
 const runs: Readonly<Record<string, Run>> = { list, create, read, replace, update, remove }
 
 /** Returns the functions of an action, with the layers of features. They are composed once for each door. */
@@ -43,7 +48,7 @@ export function getSteps (
   let steps = collection.steps.get(key)
   if (steps === undefined) {
     const { attached: { layers } } = collection
-    const authorized = action.custom?.run ?? action.bulk?.run ?? runs[action.name]!
+    const authorized = action.custom?.run ?? action.bulk?.run ?? action.aggregate?.run ?? runs[action.name]!
     const core = { ...innermost, authorized, surround: (next: Run) => withParentCheck(collection, next) }
     collection.steps.set(key, steps = composeSteps(layers, action, core, { door, isJoined }))
   }
@@ -51,7 +56,8 @@ export function getSteps (
 }
 
 /** `updateMany` for an action that is about several items. */
-function getStepsName ({ name, bulk }: ActionInfo): string {
+function getStepsName ({ name, bulk, aggregate }: ActionInfo): string {
+  if (aggregate !== undefined) return 'aggregate'
   return bulk === undefined ? name : `${name}Many`
 }
 
@@ -80,7 +86,13 @@ export function describeLayers (definition: Definition<object, unknown>, door: D
   const custom = [...collection.attached.actions.values()].map(toActionInfo)
   // Over HTTP, a POST creates one item or several.
   const bulk = [...collection.attached.bulk.values()].filter(({ run }) => run !== undefined || door === 'code')
-  const actions = [...[...collection.actions].map((name) => actionInfos[name]), ...bulk.map(toBulkInfo), ...custom]
+  const { aggregate } = collection.attached
+  const actions = [
+    ...[...collection.actions].map((name) => actionInfos[name]),
+    ...aggregate === undefined ? [] : [toAggregateInfo(aggregate)],
+    ...bulk.map(toBulkInfo),
+    ...custom
+  ]
   return actions
     .map((action) => describeSteps(getStepsName(action), getSteps(collection, action, { door, isJoined: false })))
     .join('\n')

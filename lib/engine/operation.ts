@@ -103,6 +103,7 @@ export interface Exchange {
 export type Outcome =
   | EntryOutcome
   | PageOutcome
+  | GroupsOutcome
   | { readonly kind: 'output', readonly output: object | undefined, readonly entry: Entry<object> | undefined }
   | { readonly kind: 'removed', readonly entry: Entry<object> | undefined }
   | { readonly kind: 'many', readonly entries: ReadonlyArray<Entry<object>> }
@@ -143,6 +144,15 @@ export interface PageOutcome {
   readonly listQuery: ListQuery
   /** How the caller can query the list. */
   readonly lists: Lists
+  readonly related?: RelatedData
+  readonly isPrivate?: boolean
+}
+
+/** Figures over groups of items. */
+export interface GroupsOutcome {
+  readonly kind: 'groups'
+  /** What the caller gets. */
+  readonly output: object
   readonly related?: RelatedData
   readonly isPrivate?: boolean
 }

@@ -117,6 +117,9 @@ export class OpenTransaction implements Transaction {
       ...inner.listBy && {
         listBy: (by, query, context) => this.#use(() => inner.listBy!(by, query, context))
       },
+      ...inner.aggregate && {
+        aggregate: (query, context) => this.#use(() => inner.aggregate!(query, context))
+      },
       find: (id, context) => {
         if (context.lock === true) this.addLocked(collection, id)
         return this.#use(() => inner.find(id, context))

@@ -234,7 +234,7 @@ const namePattern = /^[A-Za-z][\w-]{0,63}$/
 /** Calls from code and the typed client have these names. `then` would make them look like a promise. */
 const methodNames = new Set([
   'list', 'pages', 'create', 'read', 'replace', 'update', 'remove', 'transaction', 'then', 'all',
-  'createMany', 'updateMany', 'removeMany',
+  'createMany', 'updateMany', 'removeMany', 'aggregate',
   // Links of items.
   'self', 'collection', 'up',
   // In OpenAPI, the operation of the method QUERY.

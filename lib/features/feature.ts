@@ -16,7 +16,7 @@ import type { ItemSchema } from '../schema/checks.ts'
 import type { Entry, JsonSchema, Order, RelationKey, Storage, Supports } from '../storage/contract.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Timestamps } from '../schema/timestamps.ts'
-import type { ActionInfo, BulkAction, CustomAction } from '../engine/action-info.ts'
+import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from '../engine/action-info.ts'
 import type { Layer, LayerOptions } from '../engine/compose.ts'
 import type { Operation, Position } from '../engine/operation.ts'
 
@@ -182,6 +182,8 @@ export interface Host {
   addAction (action: CustomAction): void
   /** Adds a variant of an action that is about several items. */
   addBulkAction (action: BulkAction): void
+  /** Adds figures over groups of items, with a path of its own. */
+  addAggregate (action: AggregateAction): void
   /** Serves the collection within the items of another one, which a property names. */
   nestIn (parent: Collection, property: string): void
   /** Lets lists understand the query strings of a client as well. */
@@ -206,6 +208,8 @@ export interface Attached {
   readonly actions: ReadonlyMap<string, CustomAction>
   /** The variants of actions that are about several items, by the name of the action. */
   readonly bulk: ReadonlyMap<BulkAction['name'], BulkAction>
+  /** The figures over groups of items. */
+  readonly aggregate: AggregateAction | undefined
   /** The properties that features have marked. */
   readonly marks: Readonly<Record<string, 'readOnly' | 'writeOnly'>>
   readonly matchesAnySegment: boolean

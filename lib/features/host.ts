@@ -10,7 +10,7 @@ import { isListParameter } from '../listing/parameters.ts'
 import type { QuerySyntax, QueryParameter } from '../listing/query-parameter.ts'
 import type { RelationKey, Storage, Supports } from '../storage/contract.ts'
 import type { AnyFeature, Attached, CollectionInfo, Hooks, Host, Relation } from './feature.ts'
-import type { BulkAction, CustomAction } from '../engine/action-info.ts'
+import type { AggregateAction, BulkAction, CustomAction } from '../engine/action-info.ts'
 
 /** What the features of a definition have attached. */
 export class Attachments implements Host, Attached {
@@ -18,6 +18,7 @@ export class Attachments implements Host, Attached {
   readonly attached = this
   readonly actions = new Map<string, CustomAction>()
   readonly bulk = new Map<BulkAction['name'], BulkAction>()
+  aggregate: AggregateAction | undefined
   readonly marks: Record<string, 'readOnly' | 'writeOnly'> = {}
   readonly descriptions: Array<Parameters<Host['describe']>[0]> = []
   readonly plugins: Array<Parameters<Host['register']>[0]> = []
@@ -174,6 +175,14 @@ export class Attachments implements Host, Attached {
     this.bulk.set(action.name, action)
   }
 
+  addAggregate (action: AggregateAction): void {
+    const { path } = action
+    if (this.actions.get(path)?.at === 'collection') {
+      this.fail(`aggregates: the action "${path}" has the same path. Add path to aggregates(), such as "figures".`)
+    }
+    this.aggregate = action
+  }
+
   /** The access rules of the definition, with those of custom actions. */
   extendAccess (access: AccessRules | undefined): AccessRules | undefined {
     return access && { ...access, allow: { ...access.allow, ...this.#rules } }
@@ -216,7 +225,11 @@ export class Attachments implements Host, Attached {
   }
 
   composeStorage (storage: Storage<object>): Storage<object> {
-    return this.#rows.reduce((composed, wrap) => wrap(composed), storage)
+    const composed = this.#rows.reduce((below, wrap) => wrap(below), storage)
+    if (this.aggregate !== undefined && composed.aggregate === undefined) {
+      throw new Unsupported(this.collection.name, 'aggregates() needs the method aggregate', storage.name)
+    }
+    return composed
   }
 }
 

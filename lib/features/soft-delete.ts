@@ -173,6 +173,8 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
   })
 }
 
+const readKinds: ReadonlySet<string> = new Set(['entry', 'page', 'groups'])
+
 /** A read that includes deleted items if the client requests that and the caller is allowed to see them. */
 function withDeletedOnRequest (next: Run, deletion: Deletion): Run {
   return async (collection, operation) => {
@@ -186,7 +188,7 @@ function withDeletedOnRequest (next: Run, deletion: Deletion): Run {
     }
     const context = includeDeleted(operation.context)
     const outcome = await next(collection, changeOperation(parsed, { context }))
-    if (outcome instanceof Problem || (outcome.kind !== 'entry' && outcome.kind !== 'page')) return outcome
+    if (outcome instanceof Problem || !readKinds.has(outcome.kind)) return outcome
     // The response is for this caller only, whatever the cache policy says.
     return { ...outcome, isPrivate: true }
   }

@@ -1,5 +1,5 @@
 import type { Lists } from './lists.ts'
-import type { Condition, Filter, Order, Position, Query } from '../storage/contract.ts'
+import type { AggregateQuery, Condition, Filter, Order, Position, Query } from '../storage/contract.ts'
 import { parseWords } from '../storage/search-words.ts'
 
 /** A filter as clients state it, with relations by their names. */
@@ -34,9 +34,14 @@ export interface ListQuery {
   readonly expand?: Readonly<Record<string, unknown>>
   /** Whether no query string can express what is requested. */
   readonly isInexpressible?: boolean
+  /** The figures to compute instead of returning items. */
+  readonly groups?: GroupQuery
   /** Properties that features need in addition to `fields`. */
   readonly needs?: readonly string[]
 }
+
+/** What is computed over the items that match. */
+export type GroupQuery = Pick<AggregateQuery, 'by' | 'figures' | 'order' | 'limit'>
 
 /** Merges two queries. The first one takes precedence; both filters apply. */
 export function mergeQueries (first: ListQuery, second: ListQuery): ListQuery {

@@ -7,7 +7,7 @@ import type { Selection } from '../response/selection.ts'
 import type { ListQuery } from './list-query.ts'
 
 /** In characters of the items, before a format writes them. Without it, 100 items of 1 MB make a response of 100 MB. */
-const maxPageLength = 4_194_304
+export const maxPageLength = 4_194_304
 
 interface PageDetails {
   readonly query: Query
@@ -40,7 +40,7 @@ export function limitPageLength (
 }
 
 /** Estimates the length of a value in JSON. */
-function estimateLength (value: unknown): number {
+export function estimateLength (value: unknown): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 8
   let length = 2

@@ -8,6 +8,8 @@ import type { Lists } from './lists.ts'
 /** A parameter of the query string, and of the content of QUERY. */
 export interface QueryParameter {
   readonly on: 'list' | 'both'
+  /** Whether it is about what items contain, and not about which of them match. False by default. */
+  readonly isAboutContent?: boolean
   /** Describes it in OpenAPI. */
   readonly schema: JsonSchema
   /** Whether a caller who does not see these properties can use it. True by default. */

@@ -11,12 +11,12 @@ import { addPart, combineFilters, mergeQueries } from './list-query.ts'
 import type { ListFilter, ListQuery } from './list-query.ts'
 
 /** The parts of a request that its query depends on. */
-type QueryRequest = Pick<Request, 'query' | 'search' | 'preferences'>
+export type QueryRequest = Pick<Request, 'query' | 'search' | 'preferences'>
 
 const emptyQuery: ListQuery = Object.freeze({})
 const countQuery: ListQuery = Object.freeze({ count: true })
 /** In characters. RFC 9110, section 4.1, recommends 8000 for a URI, and some proxies refuse much longer ones. */
-const maxLength = 8192
+export const maxQueryLength = 8192
 const onceOnly = 'given once; several values go into one list, as in status.in=draft,published'
 
 /**
@@ -28,9 +28,10 @@ export function parseListQuery (
   request: QueryRequest,
   allowed?: readonly string[]
 ): ListQuery | Problem {
-  if (request.search.length > maxLength) {
+  if (request.search.length > maxQueryLength) {
     return problem('uri-too-long', {
-      detail: `The query is longer than ${maxLength} characters. Use the method QUERY, whose content can be longer.`
+      detail: `The query is longer than ${maxQueryLength} characters. ` +
+        'Use the method QUERY, whose content can be longer.'
     })
   }
   const listQuery = lists.querySyntaxes.length === 0

@@ -124,6 +124,12 @@ export class Contents {
     return this.#buildCustom(this.#collection.formats, 'Matched', buildMatchedSchema(this.#collection.type))
   }
 
+  /** The content of responses with figures over groups of items. */
+  groups (): Content {
+    // Only operations with figures have it.
+    return this.#buildCustom(this.#collection.formats, 'Groups', this.#collection.attached.aggregate!.output)
+  }
+
   /** The content of requests for a custom action. */
   input ({ name, input }: CustomAction): Content {
     const formats = this.#collection.formats.filter((format) => format.parse !== undefined)

@@ -65,7 +65,7 @@ function completeOperations (document: OpenApi, { app, collection, prefix, actio
       const { responses, parameters, ...kept } = operation as Record<string, unknown>
       const context = { collection, secured, limited }
       item[method] = { ...kept, ...buildOperation(components, { ...context, operation: action }, prefix) }
-      if (action.name === 'list' && components.supportsQuery) {
+      if (action.name === 'list' && action.aggregate === undefined && components.supportsQuery) {
         const query = { ...action, isQuery: true } as const
         item.query = {
           ...kept,

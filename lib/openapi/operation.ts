@@ -37,6 +37,10 @@ const operations: Readonly<Record<OperationName, OperationDescription>> = {
     headers: ['If-None-Match', 'If-Match', 'Prefer'],
     content: (contents) => contents.query()
   },
+  aggregate: {
+    description: 'Returns figures over the items that match, by groups. Parts of dates are in UTC.',
+    headers: ['If-None-Match', 'If-Match']
+  },
   create: {
     description: 'Creates an item. The header Location has its URI.',
     headers: ['If-Match', 'If-None-Match', 'Prefer'],

@@ -4,6 +4,7 @@ import type { FilterKey } from '../listing/conditions.ts'
 import { maxCursorLength } from '../listing/cursor.ts'
 import { maxSearchLength } from '../listing/lists.ts'
 import { getItemParameters } from '../listing/query-string.ts'
+import type { AggregateAction } from '../engine/action-info.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { maxTextLength, queryText } from './query-text.ts'
 import { getOperationName } from './summary.ts'
@@ -108,6 +109,19 @@ function limitValues (schema: JsonSchema): JsonSchema {
   return { format: 'int64', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, ...schema }
 }
 
+/** Returns the schemas of the parameters of an aggregate: its own, and those of lists that say which items match. */
+function getAggregateSchemas (lists: Lists, { parameters }: AggregateAction): Record<string, JsonSchema> {
+  const ofLists = [...lists.parameters].filter((name) => {
+    const ofFeature = lists.featureParameters.get(name)
+    return name === 'q' || (ofFeature !== undefined && ofFeature.isAboutContent !== true)
+  })
+  const described = ofLists.map((name) => [name, describeListParameter(lists, name)] as const)
+  const schemas: Record<string, JsonSchema> = { ...parameters, ...Object.fromEntries(described) }
+  const names = new Set(Object.keys(schemas))
+  for (const [name, key] of getFilterKeys(lists.filterable, names)) schemas[name] = describeFilter(key)
+  return schemas
+}
+
 /**
  * QUERY has its parameters in the content. It accepts those of GET as well, which the document does not repeat.
  * `related` are those about related items.
@@ -118,8 +132,10 @@ export function buildQueryParameters (
   related: Readonly<Record<string, JsonSchema>>
 ): object[] {
   const name = getOperationName(operation)
-  if (name !== 'list' && name !== 'read' && operation.bulk === undefined) return []
-  const schemas = Object.entries({ ...getSchemas(lists, name), ...related })
+  const { bulk, aggregate } = operation
+  if (name !== 'list' && name !== 'read' && bulk === undefined && aggregate === undefined) return []
+  const own = aggregate === undefined ? getSchemas(lists, name) : getAggregateSchemas(lists, aggregate)
+  const schemas = Object.entries({ ...own, ...related })
   // Without examples: tools such as Swagger UI send those of optional parameters, too.
   return schemas.map(([name, { description, examples, ...schema }]) => ({
     name,

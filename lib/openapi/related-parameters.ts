@@ -20,7 +20,7 @@ const maxChoices = 50
 const maxConditions = 200
 
 /** The operations that filter. */
-const filteringOperations: ReadonlySet<OperationName> = new Set(['list', 'updateMany', 'removeMany'])
+const filteringOperations: ReadonlySet<OperationName> = new Set(['list', 'aggregate', 'updateMany', 'removeMany'])
 
 /** Describes the parameters of an operation that are about related items, by name. */
 export function describeRelatedParameters (

@@ -29,11 +29,13 @@ function takesContent ({ operation }: OperationContext): boolean {
   return operation.custom !== undefined || operationsWithContent.has(getOperationName(operation))
 }
 
+const queryStringOperations: ReadonlySet<OperationName> = new Set(['list', 'read', 'aggregate'])
+
 /** A query string has a maximum length, which valid values can exceed, such as those of a long list. */
 function takesQueryString ({ operation }: OperationContext): boolean {
   const name = getOperationName(operation)
   if (operation.isGet === true) return true
-  return operation.custom === undefined && (name === 'list' || name === 'read' || operation.bulk !== undefined)
+  return operation.custom === undefined && (queryStringOperations.has(name) || operation.bulk !== undefined)
 }
 
 /** Returns the access rules of the operation, and of reading the item that the collection is nested in. */
@@ -130,6 +132,15 @@ const successCases: Readonly<Record<OperationName, readonly SuccessCase[]>> = {
       content: (contents) => contents.list()
     },
     { status: 304, description: notModified, headers: ['Content-Location', ...listHeaders] }
+  ],
+  aggregate: [
+    {
+      status: 200,
+      description: 'The groups and their figures',
+      headers: ['ETag'],
+      content: (contents) => contents.groups()
+    },
+    { status: 304, description: notModified, headers: ['ETag'] }
   ],
   read: [
     { status: 200, description: 'The item', headers: itemHeaders, content: getItemContent },
@@ -231,7 +242,8 @@ export function buildResponses (
     : (isGet === true ? getQueryCases : getCustomCases)(custom)
   for (const { status, description, headers, content, applies } of cases) {
     if (applies?.(collection) === false) continue
-    const hasFields = custom === undefined && isRead(operation) && collection.lists.parameters.has('fields')
+    const hasItems = custom === undefined && operation.aggregate === undefined
+    const hasFields = hasItems && isRead(operation) && collection.lists.parameters.has('fields')
     const isSelection = status === 200 && hasFields
     responses[status] = {
       description: isSelection ? `${description}. ${selection}` : description,

@@ -5,7 +5,7 @@ import type { ActionInfo } from '../engine/action-info.ts'
 
 // What generators read from the route itself. description.ts adds the rest if the app has @fastify/swagger.
 
-export type OperationName = ActionName | 'query' | 'updateMany' | 'removeMany'
+export type OperationName = ActionName | 'query' | 'aggregate' | 'updateMany' | 'removeMany'
 
 /** An operation of a document. QUERY belongs to the action `list`, and is an operation of its own in OpenAPI 3.2. */
 export interface OperationInfo extends ActionInfo {
@@ -15,6 +15,7 @@ export interface OperationInfo extends ActionInfo {
 const summaries: Readonly<Record<OperationName, (plural: string, singular: string) => string>> = {
   list: (plural) => `List ${plural}`,
   query: (plural) => `Query ${plural}`,
+  aggregate: (plural) => `Aggregate ${plural}`,
   create: (_plural, singular) => `Create ${singular}`,
   read: (_plural, singular) => `Get ${singular} by id`,
   replace: (_plural, singular) => `Replace ${singular}`,
@@ -38,7 +39,8 @@ function removePluralEnding (word: string): string {
 }
 
 /** Returns the name of an operation that is not that of a custom action. */
-export function getOperationName ({ name, isQuery, bulk }: OperationInfo): OperationName {
+export function getOperationName ({ name, isQuery, bulk, aggregate }: OperationInfo): OperationName {
+  if (aggregate !== undefined) return 'aggregate'
   // Only PATCH and DELETE have operations for several items.
   if (bulk !== undefined) return `${bulk.name as 'update' | 'remove'}Many`
   return isQuery === true ? 'query' : name as ActionName

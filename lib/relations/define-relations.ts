@@ -1,10 +1,19 @@
 import { isDefinition, toCollection } from '../collection.ts'
 import type { Collection } from '../collection.ts'
 import { changeOperation } from '../engine/operation.ts'
-import type { Operation, Outcome, RelatedData, Run } from '../engine/operation.ts'
+import type {
+  EntryOutcome,
+  GroupsOutcome,
+  Operation,
+  Outcome,
+  PageOutcome,
+  RelatedData,
+  Run
+} from '../engine/operation.ts'
 import { BadOption } from '../errors.ts'
 import type { Feature, Host, Relation } from '../features/feature.ts'
 import { isObject } from '../http/json-value.ts'
+import { maxLevels } from '../listing/relation-limits.ts'
 import { Problem } from '../http/problems.ts'
 import { getRegistered } from '../registry.ts'
 import type { ListQuery } from '../listing/list-query.ts'
@@ -15,7 +24,7 @@ import type { Inclusion } from './expansion.ts'
 import { expandParameter, extendLists } from './extend-lists.ts'
 import { include, writeExpand } from './include.ts'
 import { findKeys } from './keys.ts'
-import { findMentions, maxLevels } from './mentions.ts'
+import { findMentions } from './mentions.ts'
 import { withReadableTargets, withReferenceCheck, withTargetCheck } from './references.ts'
 import type { IncomingReference } from './references.ts'
 import { checkRelations, readRelations } from './relation.ts'
@@ -100,6 +109,7 @@ function createFeature (
       for (const relation of relations.values()) host.addRelation(relation)
       host.addQueryParameter('expand', {
         on: 'both',
+        isAboutContent: true,
         // The document describes what it can contain, with the relations of the other collections.
         schema: { type: 'array', items: { type: 'string' } },
         isOffered: (hidden) => [...relations.values()].some(({ property }) => !hidden.has(property)),
@@ -206,11 +216,16 @@ interface Included {
 
 /** A response that depends on related items says so, even if it includes none. */
 async function addIncluded (outcome: Outcome, { inclusions, operation, access }: Included): Promise<Outcome> {
-  if (outcome.kind !== 'entry' && outcome.kind !== 'page') return outcome
-  const entries = outcome.kind === 'entry' ? [outcome.entry] : outcome.page.entries
+  if (outcome.kind !== 'entry' && outcome.kind !== 'page' && outcome.kind !== 'groups') return outcome
+  const entries = getEntries(outcome)
   const addition = inclusions.length === 0 ? undefined : await include(entries, inclusions, operation)
   const { dependsOnCaller, names } = access
   return { ...outcome, related: merge(outcome.related, { addition, dependsOnCaller, collections: names }) }
+}
+
+function getEntries (outcome: EntryOutcome | PageOutcome | GroupsOutcome): ReadonlyArray<Entry<object>> {
+  if (outcome.kind === 'groups') return []
+  return outcome.kind === 'entry' ? [outcome.entry] : outcome.page.entries
 }
 
 /** A feature of the app may add something as well. */

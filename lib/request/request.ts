@@ -17,7 +17,7 @@ export interface ParsedContent {
 export interface Request {
   /** The path of the collection or the item, as the client sent it. */
   readonly path: string
-  /** The name of the custom action, which follows the path in the URI; undefined for the six others. */
+  /** What follows the path in the URI, such as the name of a custom action; undefined for the six others. */
   readonly customAction: string | undefined
   /** The query string, as the client sent it, without the question mark. */
   readonly search: string

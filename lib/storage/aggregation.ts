@@ -7,12 +7,12 @@ import { getKind } from './sql/kind.ts'
 /** How many characters of a date-time in UTC each part has. */
 export const partLengths: Readonly<Record<DatePart, number>> = { year: 4, month: 7, day: 10, hour: 13 }
 
-/** A sum of integers that a double cannot represent. */
+/** A sum that a double cannot represent. */
 export class InexactSum extends Error implements Inexact {
   readonly inexact = true
 
   constructor (property: string) {
-    super(`The sum of ${property} is not within -(2^53 - 1) to 2^53 - 1`)
+    super(`A double cannot represent the sum of ${property}`)
     this.name = 'InexactSum'
   }
 }

@@ -50,7 +50,7 @@ export function createAdminFeature (client: AdminClient): Feature<object> {
       }
       if (readsRemoved) host.returnRemovedItem()
       host.describe((operation, action, { components }) => {
-        const response = action.name === 'list' ? operation.responses[200] : undefined
+        const response = action.name === 'list' && action.aggregate === undefined ? operation.responses[200] : undefined
         if (response === undefined) return
         response.headers = { ...response.headers, ...describeHeaders(components, describedHeaders) }
       })

@@ -89,7 +89,7 @@ function createFigure (
   const property = 'property' in figure ? figure.property : ''
   const readSum = (value: unknown): number | null => {
     if (value === null) return null
-    return source?.isExact === true ? readExactSum(value, property) : Number(value)
+    return source?.isExact === true ? readExactSum(value, property) : readDecimalSum(value, property)
   }
   const sum = `SUM(${name})`
   const selectedSum = source?.isExact === true ? integerText(sum) : sum
@@ -121,6 +121,18 @@ function toCount (sql: string): FigureColumns {
 function readExactSum (value: unknown, property: string): number {
   const text = String(value)
   return toExactSum(/^-?\d+$/.test(text) ? BigInt(text) : BigInt(Math.round(Number(text))), property)
+}
+
+/** Drivers return the sum of a decimal column as text, which a double may not represent. */
+function readDecimalSum (value: unknown, property: string): number {
+  const number = Number(value)
+  if (typeof value !== 'string' || String(number) === value || countDigits(value) <= 15) return number
+  throw new InexactSum(property)
+}
+
+/** How many digits a decimal has without zeros at its ends. A double keeps 15 of them. */
+function countDigits (text: string): number {
+  return text.replace(/[-.]/g, '').replace(/^0+/, '').replace(/0+$/, '').length
 }
 
 function readFigures (computed: readonly FigureColumns[], row: Row): Array<Scalar | null> {

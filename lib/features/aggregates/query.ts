@@ -1,0 +1,208 @@
+import type { FigureName } from '../../engine/aggregate-types.ts'
+import { toPointer } from '../../http/json-pointer.ts'
+import { isObject } from '../../http/json-value.ts'
+import { Problem, problem } from '../../http/problems.ts'
+import type { GroupQuery, ListQuery } from '../../listing/list-query.ts'
+import type { Lists } from '../../listing/lists.ts'
+import { parseQueryContent } from '../../listing/query-content.ts'
+import { maxQueryLength, parseListQuery } from '../../listing/query-string.ts'
+import type { QueryRequest } from '../../listing/query-string.ts'
+import { badParameter } from '../../request/query.ts'
+import type { Figure, Grouping } from '../../storage/contract.ts'
+
+// The query of an aggregate: what is computed, and of which items. The latter is that of a list.
+
+export const figureNames: readonly FigureName[] = ['distinct', 'sum', 'avg', 'min', 'max']
+
+/** The parameters that lists do not have, or have with another meaning. No property can have the name of one. */
+export const reservedNames: readonly string[] = ['by', 'count', ...figureNames]
+
+/** What one request can group by. */
+export const maxBy = 5
+
+/** The figures of one request. */
+export const maxFigures = 20
+
+/** What the definition offers. */
+export interface AggregateSettings {
+  /** What items can be grouped by, by name: `createdAt.month`. */
+  readonly by: ReadonlyMap<string, Grouping>
+  /** The properties that each figure can be computed of. */
+  readonly of: Readonly<Record<FigureName, readonly string[]>>
+  /** How many groups a response has. */
+  readonly maximum: number
+}
+
+/** What a caller can request: nothing about properties that it does not see. */
+interface Offer {
+  readonly by: ReadonlyMap<string, Grouping>
+  readonly of: Readonly<Record<FigureName, readonly string[]>>
+  readonly maximum: number
+  /** The names of the parameters that are not about which items match. */
+  readonly parameters: ReadonlySet<string>
+}
+
+function createOffer ({ by, of, maximum }: AggregateSettings, { known }: Lists): Offer {
+  const offeredBy = new Map([...by].filter(([, { property }]) => known.has(property)))
+  const offeredOf = { ...of }
+  for (const name of figureNames) offeredOf[name] = of[name].filter((property) => known.has(property))
+  return {
+    by: offeredBy,
+    of: offeredOf,
+    maximum,
+    parameters: new Set([
+      ...offeredBy.size > 0 ? ['by'] : [],
+      'count',
+      ...figureNames.filter((name) => offeredOf[name].length > 0),
+      'sort',
+      'limit'
+    ])
+  }
+}
+
+/** Returns the lists by which the conditions of a query are parsed. */
+function toConditionLists (lists: Lists, { parameters }: Offer): Lists {
+  const ofFeatures = [...lists.featureParameters].filter(([, { isAboutContent }]) => isAboutContent !== true)
+  const { relations } = lists
+  return {
+    ...lists,
+    parameters: new Set([
+      ...parameters,
+      ...ofFeatures.map(([name]) => name).filter((name) => lists.parameters.has(name)),
+      ...lists.parameters.has('q') ? ['q'] : []
+    ]),
+    querySyntaxes: [],
+    ...relations !== undefined && {
+      relations: {
+        get: (name) => relations.get(name),
+        getParameter: () => undefined,
+        group: (conditions) => relations.group(conditions),
+        resolve: (filter, order) => relations.resolve(filter, order)
+      }
+    }
+  }
+}
+
+const onceOnly = 'given once; several values go into one list, as in by=status,country'
+const digits = /^\d{1,9}$/
+
+/** What the text of a parameter in a query string means. */
+function readText (name: string, text: string): unknown {
+  if (name === 'limit') return digits.test(text) ? Number(text) : text
+  if (name !== 'count') return text.split(',')
+  if (text === 'true') return true
+  return text === 'false' ? false : text
+}
+
+/** Parses the query string of a request. */
+export function parseString (settings: AggregateSettings, lists: Lists, request: QueryRequest): ListQuery | Problem {
+  const { query, search } = request
+  if (search.length > maxQueryLength) {
+    return problem('uri-too-long', { detail: `The query is longer than ${maxQueryLength} characters.` })
+  }
+  const offer = createOffer(settings, lists)
+  const own: Record<string, unknown> = {}
+  const rest: Record<string, unknown> = {}
+  for (const [name, text] of Object.entries(query)) {
+    if (!offer.parameters.has(name)) rest[name] = text
+    else if (typeof text !== 'string') return badParameter(name, onceOnly)
+    else own[name] = readText(name, text)
+  }
+  const conditions = parseListQuery(toConditionLists(lists, offer), { query: rest, search, preferences: {} })
+  if (conditions instanceof Problem) return conditions
+  const groups = parseGroups(offer, own)
+  return 'wrong' in groups ? badParameter(groups.wrong, groups.expected) : { ...conditions, groups }
+}
+
+/** Parses the query of a call from code. */
+export function parseObject (settings: AggregateSettings, lists: Lists, query: object): ListQuery | Problem {
+  const offer = createOffer(settings, lists)
+  const entries = Object.entries(query)
+  const isOwn = ([name]: readonly [string, unknown]): boolean => offer.parameters.has(name)
+  const rest = Object.fromEntries(entries.filter((entry) => !isOwn(entry)))
+  const conditions = parseQueryContent(toConditionLists(lists, offer), rest)
+  if (conditions instanceof Problem) return conditions
+  const groups = parseGroups(offer, Object.fromEntries(entries.filter(isOwn)))
+  if (!('wrong' in groups)) return { ...conditions, groups }
+  return problem('validation-failed', {
+    detail: 'The query is invalid.',
+    properties: { errors: [{ pointer: toPointer([groups.wrong]), message: `must be ${groups.expected}` }] }
+  })
+}
+
+/** A parameter with an invalid value, and what it must be. */
+interface Wrong {
+  readonly wrong: string
+  readonly expected: string
+}
+
+/** In characters, of a name that a problem repeats. */
+const maxNameLength = 50
+
+/** Returns names, each once and one of those that are available; or what they must be. */
+function readNames (value: unknown, available: readonly string[], maximum: number): readonly string[] | string {
+  const names = Array.isArray(value) ? value as readonly unknown[] : []
+  const wrong = names.find((name, index) => !available.includes(String(name)) || names.indexOf(name) < index)
+  if (names.length > 0 && names.length <= maximum && wrong === undefined) return names.map(String)
+  const expected = `up to ${maximum} of these names, each once: ${available.join(', ')}`
+  return wrong === undefined ? expected : `${expected}; not ${JSON.stringify(String(wrong).slice(0, maxNameLength))}`
+}
+
+function parseGroups (offer: Offer, given: Readonly<Record<string, unknown>>): GroupQuery | Wrong {
+  const { count, limit = offer.maximum } = given
+  if (count !== undefined && typeof count !== 'boolean') return { wrong: 'count', expected: 'true or false' }
+  const by = given.by === undefined ? [] : readNames(given.by, [...offer.by.keys()], maxBy)
+  if (typeof by === 'string') return { wrong: 'by', expected: by }
+
+  const figures: Figure[] = []
+  for (const figure of figureNames) {
+    if (given[figure] === undefined) continue
+    const properties = readNames(given[figure], offer.of[figure], maxFigures - figures.length)
+    if (typeof properties === 'string') return { wrong: figure, expected: properties }
+    figures.push(...properties.map((property) => ({ figure, property })))
+  }
+  if (count ?? figures.length === 0) figures.unshift({ figure: 'count' })
+  if (figures.length === 0) return { wrong: 'count', expected: 'true if no other figure is requested' }
+
+  const columns = [...by, ...figures.map(getFigureName)]
+  const order = parseOrder(given.sort, columns)
+  if (typeof order === 'string') return { wrong: 'sort', expected: order }
+  if (!isLimit(limit, offer.maximum)) {
+    return { wrong: 'limit', expected: `a whole number from 1 to ${offer.maximum}` }
+  }
+  const sorted = new Set(order.map(({ at }) => at))
+  const rest = by.map((_, at) => ({ at, descending: false })).filter(({ at }) => !sorted.has(at))
+  return {
+    by: by.map((name) => offer.by.get(name)!),
+    figures,
+    order: [...order, ...rest],
+    limit
+  }
+}
+
+/** `sum.total`, or `count`. */
+function getFigureName (figure: Figure): string {
+  return 'property' in figure ? `${figure.figure}.${figure.property}` : figure.figure
+}
+
+/** Returns what groups are ordered by; or, as a string, what the value must be. */
+function parseOrder (sort: unknown, columns: readonly string[]): GroupQuery['order'] | string {
+  if (sort === undefined) return []
+  const given = Array.isArray(sort) ? sort.map(String) : []
+  const names = readNames(given.map((name) => name.replace(/^-/, '')), columns, columns.length)
+  if (typeof names === 'string') return `${names}. A - in front means descending`
+  return names.map((name, index) => ({ at: columns.indexOf(name), descending: given[index]!.startsWith('-') }))
+}
+
+function isLimit (value: unknown, maximum: number): value is number {
+  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= maximum
+}
+
+/** Whether the value is an object whose properties are arrays of names. */
+export function isFigureTable (value: unknown): value is Readonly<Record<string, readonly string[]>> {
+  return isObject(value) && Object.values(value).every(isNameList)
+}
+
+export function isNameList (value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string')
+}

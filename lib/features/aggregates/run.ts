@@ -1,0 +1,63 @@
+import type { Run } from '../../engine/operation.ts'
+import { Problem, problem } from '../../http/problems.ts'
+import { toIncomparableProblem } from '../../listing/entries.ts'
+import { toStorageQuery } from '../../listing/list-query.ts'
+import type { GroupQuery } from '../../listing/list-query.ts'
+import { estimateLength, maxPageLength } from '../../listing/page-length.ts'
+import type { Aggregates, Inexact } from '../../storage/contract.ts'
+
+/** Computes the figures. */
+export const aggregate: Run = async (_collection, operation) => {
+  const { view: { lists }, storage, context } = operation
+  const listQuery = operation.query()
+  if (listQuery instanceof Problem) return listQuery
+  const { filter, search } = toStorageQuery(lists, listQuery)
+  // The query was parsed as that of an aggregate.
+  const query = listQuery.groups!
+  let result: Aggregates
+  try {
+    // A definition whose storage does not have the method is refused.
+    result = await storage.aggregate!({ ...query, filter, search }, context)
+  } catch (error) {
+    return (error as Partial<Inexact> | undefined)?.inexact === true ? inexact() : toIncomparableProblem(error)
+  }
+  if (hasInfinity(result)) return inexact()
+  const output = toOutput(query, result)
+  if (estimateLength(output) <= maxPageLength) return { kind: 'groups', output }
+  return problem('invalid-query', {
+    detail: `The groups are longer than the ${maxPageLength} characters that a response can have. Request fewer groups.`
+  })
+}
+
+function inexact (): Problem {
+  return problem('invalid-query', {
+    detail: 'A sum is too large to be exact: it is not within -(2^53 - 1) to 2^53 - 1, or has too many digits. ' +
+      'Add a filter, or group by more.'
+  })
+}
+
+/** JSON has no infinity. */
+function hasInfinity ({ groups }: Aggregates): boolean {
+  return groups.some(({ figures }) => figures.some((value) => typeof value === 'number' && !Number.isFinite(value)))
+}
+
+/** `{ groups: [{ by: { status: 'open' }, count: 2, sum: { total: 30 } }], more: false }` */
+function toOutput ({ by, figures }: GroupQuery, { groups, more }: Aggregates): object {
+  return {
+    groups: groups.map((group) => {
+      const row: Record<string, unknown> = {
+        by: Object.fromEntries(by.map(({ property, part }, index) => [
+          part === undefined ? property : `${property}.${part}`,
+          group.by[index]
+        ]))
+      }
+      for (const [index, figure] of figures.entries()) {
+        const value = group.figures[index]
+        if ('property' in figure) Object.assign(row[figure.figure] ??= {}, { [figure.property]: value })
+        else row.count = value
+      }
+      return row
+    }),
+    more
+  }
+}

@@ -1,0 +1,314 @@
+import { deepStrictEqual } from 'node:assert/strict'
+import { Type } from '@sinclair/typebox'
+import fc from 'fast-check'
+import Fastify from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import { test } from 'tap'
+import { aggregates } from '../../lib/features/aggregates.ts'
+import collection, { define, registry } from '../../lib/index.ts'
+import type { Definition, Options } from '../../lib/index.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { request } from '../app.ts'
+import { databases, noServers } from '../storage/databases.ts'
+import type { Database } from '../storage/databases.ts'
+
+// Figures are the same on every database, and as a naive evaluator computes them.
+
+const Sale = Type.Object({
+  id: Type.Integer(),
+  team: Type.Union([Type.String(), Type.Null()]),
+  amount: Type.Optional(Type.Integer()),
+  price: Type.Optional(Type.Number()),
+  place: Type.Optional(Type.Object({ city: Type.Optional(Type.String()), floor: Type.Optional(Type.Integer()) })),
+  isPaid: Type.Optional(Type.Boolean()),
+  day: Type.Optional(Type.String({ format: 'date' })),
+  at: Type.Optional(Type.String({ format: 'date-time' }))
+})
+
+interface Row {
+  readonly id: number
+  readonly team: string | null
+  readonly amount?: number
+  readonly price?: number
+  readonly place?: { readonly city?: string, readonly floor?: number }
+  readonly isPaid?: boolean
+  readonly day?: string
+  readonly at?: string
+}
+
+const by = [
+  'team', 'amount', 'place.city', 'place.floor', 'isPaid', 'day', 'day.year', 'day.month', 'day.day',
+  'at', 'at.year', 'at.month', 'at.day', 'at.hour'
+] as const
+
+const of = {
+  team: ['distinct', 'min', 'max'],
+  amount: ['distinct', 'sum', 'avg', 'min', 'max'],
+  price: ['distinct', 'sum', 'avg', 'min', 'max'],
+  'place.city': ['distinct', 'min', 'max'],
+  'place.floor': ['distinct', 'sum', 'avg', 'min', 'max'],
+  day: ['distinct', 'min', 'max'],
+  at: ['distinct', 'min', 'max'],
+  isPaid: ['distinct']
+} as const
+
+function sales (options: Pick<Options<typeof Sale>, 'storage'> & Partial<Options<typeof Sale>>) {
+  return define({ name: 'sales', schema: Sale, id: { generate: 'client' }, ...options }).with(aggregates({ by, of }))
+}
+
+async function serve (
+  t: { after(close: () => Promise<unknown>): void },
+  definition: Definition
+): Promise<FastifyInstance> {
+  const app = Fastify()
+  t.after(() => app.close())
+  await app.register(registry)
+  await app.register(collection, definition)
+  await app.ready()
+  return app
+}
+
+interface OpenDatabase {
+  readonly storage: Options<typeof Sale>['storage']
+  prepare (definition: Definition): Promise<void>
+  readonly database: Database | undefined
+}
+
+const all: ReadonlyArray<{ name: string, skip: string | false, open: () => Promise<OpenDatabase> }> = [
+  { name: 'memory', skip: false, open: async () => ({ storage: memory(), async prepare () {}, database: undefined }) },
+  ...databases.map(({ name, skip, open }) => ({
+    name,
+    skip,
+    async open () {
+      const database = await open()
+      const adapter = database.adapter()
+      return { storage: adapter, prepare: (definition: Definition) => adapter.createTable(definition), database }
+    }
+  }))
+]
+
+async function getGroups (app: FastifyInstance, search: string): Promise<unknown> {
+  const answer = await request(app, `GET /sales/aggregate?${search}`)
+  if (answer.statusCode !== 200) throw new Error(answer.payload)
+  return answer.json().groups
+}
+
+for (const { name, skip, open } of all) {
+  test(`integers are added exactly or refused, and months end in UTC: ${name}`, { skip }, async (t) => {
+    const { storage, prepare, database } = await open()
+    const definition = sales({ storage })
+    await prepare(definition)
+    const app = await serve(t, definition)
+    t.after(async () => database?.end())
+    t.strictSame(await getGroups(app, 'sum=amount&avg=price&min=at&count=true'), [
+      { by: {}, count: 0, sum: { amount: null }, avg: { price: null }, min: { at: null } }
+    ])
+    t.strictSame(await getGroups(app, 'by=team,at.month'), [])
+    const largest = Number.MAX_SAFE_INTEGER
+    const rows: Row[] = [
+      { id: 1, team: 'a', amount: largest, at: '2024-02-29T23:59:59.999Z', day: '2024-02-29' },
+      { id: 2, team: 'a', amount: -3, at: '2024-03-01T00:00:00Z', day: '2024-03-01' },
+      { id: 3, team: 'b', amount: largest, at: '2024-02-29T23:30:00-01:00' },
+      { id: 4, team: 'b', amount: largest, at: '2024-12-31T23:59:59.999+00:00' },
+      { id: 5, team: null, at: '2025-01-01T00:00:00+00:30', day: '2024-12-31' },
+      { id: 6, team: 'c' }
+    ]
+    for (const row of rows) await app.collection(definition).create(row)
+    t.strictSame(await getGroups(app, 'sum=amount&avg=amount&team=a'), [
+      { by: {}, sum: { amount: largest - 3 }, avg: { amount: (largest - 3) / 2 } }
+    ])
+    for (const search of ['sum=amount', 'avg=amount', 'by=team&sum=amount', 'avg=amount&team=b']) {
+      t.match((await request(app, `GET /sales/aggregate?${search}`)).json(), {
+        status: 400, code: 'invalid-query', detail: /^A sum is too large to be exact/
+      }, search)
+    }
+    t.strictSame(await getGroups(app, 'max=amount&distinct=amount'), [
+      { by: {}, distinct: { amount: 2 }, max: { amount: largest } }
+    ], 'other figures need no sum')
+    t.strictSame(await getGroups(app, 'by=at.month'), [
+      { by: { 'at.month': '2024-02' }, count: 1 },
+      { by: { 'at.month': '2024-03' }, count: 2 },
+      { by: { 'at.month': '2024-12' }, count: 2 },
+      { by: { 'at.month': null }, count: 1 }
+    ])
+    t.strictSame(await getGroups(app, 'by=day.month,team&sort=-day.month'), [
+      { by: { 'day.month': null, team: 'b' }, count: 2 },
+      { by: { 'day.month': null, team: 'c' }, count: 1 },
+      { by: { 'day.month': '2024-12', team: null }, count: 1 },
+      { by: { 'day.month': '2024-03', team: 'a' }, count: 1 },
+      { by: { 'day.month': '2024-02', team: 'a' }, count: 1 }
+    ])
+  })
+
+  test(`random queries have the groups of a naive evaluator: ${name}`, { skip }, async (t) => {
+    const { storage, prepare, database } = await open()
+    const definition = sales({ storage })
+    await prepare(definition)
+    const app = await serve(t, definition)
+    t.after(async () => database?.end())
+    const drawQueries = fc.array(drawQuery, { minLength: 5, maxLength: 5 })
+    await fc.assert(fc.asyncProperty(drawRows, drawQueries, async (rows, queries) => {
+      for await (const { id } of app.collection(definition).list()) await app.collection(definition).remove(id)
+      for (const row of rows) await app.collection(definition).create(row)
+      for (const query of queries) {
+        const expected = evaluate(rows, query)
+        const answer = await request(app, `GET /sales/aggregate?${toSearch(query)}`)
+        deepStrictEqual(answer.json(), expected)
+        const { team, ...rest } = query
+        const filter = team === undefined ? {} : { filter: { team } }
+        deepStrictEqual(await app.collection(definition).aggregate({ ...rest, ...filter }), expected)
+      }
+    }), { numRuns: name === 'memory' || name === 'sqlite' ? 60 : 12 })
+    t.pass('all are equal')
+  })
+}
+
+interface Query {
+  readonly by?: typeof by[number][]
+  readonly count?: boolean
+  readonly sum?: Array<'amount' | 'price' | 'place.floor'>
+  readonly avg?: Array<'amount' | 'price' | 'place.floor'>
+  readonly min?: Array<'team' | 'amount' | 'price' | 'place.city' | 'day' | 'at'>
+  readonly max?: Array<'team' | 'amount' | 'price' | 'place.city' | 'day' | 'at'>
+  readonly distinct?: Array<keyof typeof of>
+  readonly sort?: never[]
+  readonly limit?: number
+  readonly team?: string
+}
+
+const drawRows = fc.array(fc.record({
+  team: fc.constantFrom('red', 'Red', 'blue', 'ä', '😀', null),
+  amount: fc.integer({ min: -5, max: 5 }),
+  // Sums of quarters are exact, whatever their order.
+  price: fc.integer({ min: -8, max: 8 }).map((quarters) => quarters === 0 ? 0 : quarters / 4),
+  place: fc.record({ city: fc.constantFrom('Rome', 'Bonn'), floor: fc.integer({ min: 0, max: 3 }) }, { requiredKeys: [] }),
+  isPaid: fc.boolean(),
+  day: fc.constantFrom('2023-12-31', '2024-01-01', '2024-02-29', '2024-03-01'),
+  at: fc.constantFrom(
+    '2023-12-31T23:59:59.999Z', '2024-01-01T00:00:00.000Z', '2024-02-29T23:00:00.000Z', '2024-02-29T23:59:59.000Z'
+  )
+}, { requiredKeys: ['team'] }), { maxLength: 12 }).map((rows) => rows.map((row, index): Row => ({ id: index + 1, ...row })))
+
+const names = <Name extends string>(available: readonly Name[], maxLength = 2) => {
+  return fc.uniqueArray(fc.constantFrom(...available), { minLength: 1, maxLength })
+}
+
+const drawQuery = fc.record({
+  by: names(by, 3),
+  count: fc.boolean(),
+  sum: names(['amount', 'price', 'place.floor'] as const),
+  avg: names(['amount', 'price', 'place.floor'] as const),
+  min: names(['team', 'amount', 'price', 'place.city', 'day', 'at'] as const),
+  max: names(['team', 'amount', 'price', 'place.city', 'day', 'at'] as const),
+  distinct: names(Object.keys(of) as Array<keyof typeof of>),
+  limit: fc.integer({ min: 1, max: 6 }),
+  team: fc.constantFrom('red', 'ä', 'none'),
+  isDescending: fc.boolean(),
+  sorted: fc.nat()
+}, { requiredKeys: ['isDescending', 'sorted'] }).map(({ isDescending, sorted, ...query }): Query => {
+  const figures = (['distinct', 'sum', 'avg', 'min', 'max'] as const).flatMap((figure) => {
+    return (query[figure] ?? []).map((property) => `${figure}.${property}`)
+  })
+  const columns = [...query.by ?? [], ...figures]
+  const count = figures.length === 0 ? { count: true } : {}
+  const name = columns[sorted % (columns.length + 1)]
+  // A name that the query has.
+  const sort = name === undefined ? {} : { sort: [isDescending ? `-${name}` : name] as never[] }
+  return { ...query, ...count, ...sort }
+})
+
+function toSearch ({ team, ...query }: Query): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) search.set(name, String(value))
+  if (team !== undefined) search.set('team', team)
+  return String(search)
+}
+
+type Value = string | number | boolean | null
+
+function getValue (row: object, path: string): Value {
+  const parts: Record<string, number> = { year: 4, month: 7, day: 10, hour: 13 }
+  let value: unknown = row
+  for (const name of path.split('.')) {
+    value = typeof value === 'string' ? value.slice(0, parts[name]) : (value as Record<string, unknown> | undefined)?.[name]
+  }
+  return (value ?? null) as Value
+}
+
+/** Null is greater than every value, and strings are compared by code point. */
+function compare (a: Value, b: Value): number {
+  if (a === b) return 0
+  if (a === null || b === null) return a === null ? 1 : -1
+  if (typeof a !== 'string') return Number(a) - Number(b)
+  return Buffer.compare(Buffer.from(a), Buffer.from(String(b)))
+}
+
+const figures: Readonly<Record<string, (values: readonly Value[]) => Value>> = {
+  distinct: (values) => new Set(values).size,
+  sum: (values) => values.length === 0 ? null : values.reduce<number>((sum, value) => sum + Number(value), 0),
+  avg: (values) => values.length === 0 ? null : Number(figures.sum!(values)) / values.length,
+  min: (values) => values.toSorted(compare)[0] ?? null,
+  max: (values) => values.toSorted(compare).at(-1) ?? null
+}
+
+/** Filters, groups, computes, sorts and limits, one after another. */
+function evaluate (rows: readonly Row[], query: Query): unknown {
+  const matching = rows.filter(({ team }) => query.team === undefined || team === query.team)
+  const groupNames = query.by ?? []
+  const grouped = new Map<string, Row[]>(groupNames.length === 0 ? [['[]', []]] : [])
+  for (const row of matching) {
+    const key = JSON.stringify(groupNames.map((name) => getValue(row, name)))
+    grouped.set(key, [...grouped.get(key) ?? [], row])
+  }
+  const groups = [...grouped].map(([key, members]) => {
+    const values: Value[] = JSON.parse(key)
+    const group: Record<string, unknown> = {
+      by: Object.fromEntries(groupNames.map((name, index) => [name, values[index]]))
+    }
+    if (query.count === true) group.count = members.length
+    const columns = new Map<string, Value>(groupNames.map((name, index) => [name, values[index]!]))
+    for (const figure of ['distinct', 'sum', 'avg', 'min', 'max'] as const) {
+      const properties = query[figure]
+      if (properties === undefined) continue
+      group[figure] = Object.fromEntries(properties.map((property) => {
+        const present = members.map((row) => getValue(row, property)).filter((value) => value !== null)
+        const value = figures[figure]!(present)
+        columns.set(`${figure}.${property}`, value)
+        return [property, value]
+      }))
+    }
+    return { group, columns }
+  })
+  const sort: readonly string[] = [...query.sort ?? [], ...groupNames]
+  groups.sort((a, b) => {
+    for (const key of sort) {
+      const name = key.replace(/^-/, '')
+      const difference = compare(a.columns.get(name)!, b.columns.get(name)!)
+      if (difference !== 0) return key.startsWith('-') ? -difference : difference
+    }
+    return 0
+  })
+  const limit = query.limit ?? 1000
+  return { groups: groups.slice(0, limit).map(({ group }) => group), more: groups.length > limit }
+}
+
+test('sums of decimal columns are exact or refused', { skip: noServers }, async (t) => {
+  for (const { name, skip, open } of databases) {
+    if (name === 'sqlite' || skip !== false) continue
+    const database = await open()
+    t.after(() => database.end())
+    await database.run(
+      'CREATE TABLE prices (id INTEGER PRIMARY KEY, team INTEGER NOT NULL, price NUMERIC(20, 4) NOT NULL, ' +
+        'version VARCHAR(40) NOT NULL)',
+      "INSERT INTO prices VALUES (1, 1, 0.1, '1'), (2, 1, 0.2, '1'), " +
+        "(3, 2, 9007199254740.9931, '1'), (4, 2, 9007199254740.9933, '1')"
+    )
+    const schema = Type.Object({ id: Type.Integer(), team: Type.Integer(), price: Type.Number() })
+    const storage = database.adapter({ table: 'prices' })
+    const definition = define({ name: 'sales', schema, id: { generate: 'client' }, storage })
+      .with(aggregates({ by: ['team'], of: { price: ['sum', 'avg'] } }))
+    const app = await serve(t, definition)
+    t.strictSame(await getGroups(app, 'sum=price&team=1'), [{ by: {}, sum: { price: 0.3 } }], name)
+    t.match((await request(app, 'GET /sales/aggregate?sum=price&team=2')).json(), { status: 400 }, name)
+  }
+})
