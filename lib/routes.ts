@@ -35,7 +35,6 @@ import { describeRoute, hiddenSchema } from './openapi/summary.ts'
 import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from './engine/action-info.ts'
 import type { RouteOptions } from './options.ts'
 import { getRepresentationTypes } from './request/content.ts'
-import { canBeQueryString } from './request/query-input.ts'
 import {
   checkHeaders,
   refuseBulkPreconditions,
@@ -97,7 +96,7 @@ export function addRoutes (
   for (const custom of collection.attached.actions.values()) {
     const { name, at } = custom
     const routes: ActionRoute[] = [{ name, at, methods: ['POST'], content: 'input', custom }]
-    if (custom.safe && canBeQueryString(custom.input)) {
+    if (custom.readQuery !== undefined) {
       routes.unshift({ name, at, methods: ['GET', 'HEAD'], takesQuery: true, custom, isGet: true })
     }
     const url = at === 'item' ? `${path}/:id/${name}` : `${path}/${name}`

@@ -13,7 +13,6 @@ import type { ListQuery } from '../listing/list-query.ts'
 import { parseQueryContent } from '../listing/query-content.ts'
 import { parseItemQuery, parseListQuery } from '../listing/query-string.ts'
 import { parseContent, readContent, readInput } from '../request/content.ts'
-import { readQueryInput } from '../request/query-input.ts'
 import type { ParsedContent, Request } from '../request/request.ts'
 import type { Response } from '../response/response.ts'
 import { withPage } from './html-page.ts'
@@ -160,7 +159,7 @@ class HttpOperation implements Operation {
   content (): ParsedContent | Problem {
     const { custom, isGet, bulk } = this.action
     const { request } = this.exchange
-    if (isGet === true) return { value: readQueryInput(request.query, custom!.input) }
+    if (isGet === true) return { value: custom!.readQuery!(request.query) }
     if (bulk !== undefined) return parsePatch(request)
     return custom === undefined
       ? readContent(this.collection, request)

@@ -75,6 +75,8 @@ export interface CustomAction {
   /** A few words for people, such as `Cancel`. */
   readonly title: string
   readonly description: string | undefined
+  /** Returns the input that a query string has; undefined if the action is only a POST. */
+  readonly readQuery: ((query: QueryRequest['query']) => object) | undefined
   /** Runs it. */
   readonly run: Run
   /** Returns the output as clients get it: without writeOnly properties. */

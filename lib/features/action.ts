@@ -15,6 +15,7 @@ import type { OpenTransaction } from '../engine/transaction.ts'
 import { writeItem } from '../engine/write.ts'
 import type { Decision } from '../engine/write.ts'
 import type { RouteOptions, Transaction } from '../options.ts'
+import { canBeQueryString, readQueryInput } from '../request/query-input.ts'
 import { refusePromise } from '../response/links.ts'
 import { fillDefaults, omitAnnotated } from '../schema/annotations.ts'
 import { compileContentSchema } from '../schema/checks.ts'
@@ -305,6 +306,7 @@ function createAction (host: Host, name: string, options: UntypedOptions): Custo
     route,
     title,
     description,
+    readQuery: safe && canBeQueryString(runner.input) ? (query) => readQueryInput(query, runner.input) : undefined,
     run: (collection, operation) => runner.run(collection, operation),
     showOutput: (output) => runner.showOutput(output),
     requiresMatch: (general) => runner.requiresMatch(general),
