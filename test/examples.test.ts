@@ -168,6 +168,8 @@ const starters: readonly Starter[] = [
       const article = await fetch(`${address}/articles/hello-world`)
       t.ok(article.redirected)
       t.match(await article.json(), { slug: 'hello-world', status: 'published' })
+      const [expanded] = await (await fetch(`${address}/articles?expand=author,comments&author.name=Ada`)).json() as unknown[]
+      t.match(expanded, { author: { name: 'Ada' }, comments: { items: [] } })
     }
   },
   {

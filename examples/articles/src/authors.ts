@@ -17,12 +17,10 @@ export function defineAuthors (database: Database, authenticate: ReturnType<type
     schema: Author,
     storage: database.storage(),
     formats: [json, hal, xml],
-    // Articles refer to their authors, so authors cannot be removed.
-    actions: ['list', 'create', 'read', 'replace', 'update'],
     access: {
       authenticate,
       challenge: 'Bearer realm="articles"',
-      allow: { list: 'public', read: 'public', all: 'authenticated' }
+      allow: { list: 'public', read: 'public', remove: ({ caller }) => caller === 'editor', all: 'authenticated' }
     },
     // The same for all callers, and rarely changed: caches may store it for five minutes.
     cache: 'public, max-age=300'

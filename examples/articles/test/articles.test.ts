@@ -32,7 +32,14 @@ async function service (t: TestContext) {
     app.inject({ method: 'PATCH', url, headers: { ...headers }, payload })
   const publish = async (url: string, headers: object) =>
     app.inject({ method: 'POST', url: `${url}/publish`, headers: { ...headers } })
-  return { app, at, draft, patch, publish }
+  const comment = async (url: string, headers: object) =>
+    app.inject({
+      method: 'POST',
+      url: `${url}/comments`,
+      headers: { ...headers },
+      payload: { name: 'Bob', text: 'Well said.' }
+    })
+  return { app, at, draft, patch, publish, comment }
 }
 
 test('a new article is nested in its author, and is a draft that anonymous callers do not see', async (t) => {
@@ -52,8 +59,49 @@ test('only an editor publishes, and it cannot be undone', async (t) => {
   const published = await publish(location, editor)
   assert.ok(Date.parse(published.json().publishedAt) > 0)
   assert.equal((await publish(location, editor)).statusCode, 409)
-  const [article] = (await app.inject('/articles?expand=author')).json()
-  assert.deepEqual([article.title, article.author.name], ['Hello world', 'Ada'])
+  const [article] = (await app.inject('/articles')).json()
+  assert.equal(article.title, 'Hello world')
+})
+
+test('articles include their author and comments, and are filtered by them', async (t) => {
+  const { app, at, draft, publish, comment } = await service(t)
+  const { id } = (await app.inject({ url: await draft('Hello world'), headers: writer })).json()
+  await publish(`/articles/${id}`, editor)
+  await draft('A draft')
+  assert.equal((await comment(`/articles/${id}`, {})).statusCode, 401)
+  assert.equal((await comment(`/articles/${id}`, writer)).statusCode, 201)
+  const [article] = (await app.inject('/articles?expand=author,comments')).json()
+  assert.deepEqual([article.author.name, article.comments.items[0].text], ['Ada', 'Well said.'])
+  const find = async (query: string) => (await app.inject(`/articles?${query}`)).json().length
+  assert.equal(await find('author.name=Ada&comments.some.name=Bob&sort=author.name'), 1)
+  assert.equal(await find('comments.count=0'), 0)
+  const author = (await app.inject(`${at}?expand=articles.comments&expand.articles.count=true`)).json()
+  assert.deepEqual([author.articles.total, author.articles.items[0].comments.items.length], [1, 1])
+})
+
+test('anonymous callers see no comments of a draft', async (t) => {
+  const { app, draft, comment } = await service(t)
+  const { id } = (await app.inject({ url: await draft('Hello world'), headers: writer })).json()
+  const { headers } = await comment(`/articles/${id}`, writer)
+  const url = String(headers.location)
+  assert.equal((await app.inject({ url, headers: writer })).statusCode, 200)
+  assert.equal((await app.inject(url)).statusCode, 404)
+})
+
+test('what others refer to is not removed', async (t) => {
+  const { app, at, draft, comment } = await service(t)
+  const { id } = (await app.inject({ url: await draft('Hello world'), headers: writer })).json()
+  const { headers } = await comment(`/articles/${id}`, writer)
+  const remove = async (url: string) => (await app.inject({ method: 'DELETE', url, headers: editor })).statusCode
+  assert.deepEqual([await remove(at), await remove(`/articles/${id}`)], [409, 409])
+  const payload = { title: 'Lost', authorId: '01900000-0000-7000-8000-000000000009' }
+  const lost = await app.inject({ method: 'POST', url: '/articles', headers: writer, payload })
+  assert.deepEqual([lost.statusCode, lost.json().errors[0].pointer], [422, '/authorId'])
+  assert.deepEqual([
+    await remove(String(headers.location)),
+    await remove(`/articles/${id}`),
+    await remove(at)
+  ], [204, 204, 204])
 })
 
 test('writes require a key, and DELETE the key of an editor', async (t) => {
