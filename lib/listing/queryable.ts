@@ -15,6 +15,8 @@ export interface QueryableProperty {
   readonly schema: JsonSchema
   /** Whether it can be sorted by, and compared with less and greater. False for decimals written as text. */
   readonly ordered: boolean
+  /** Whether it is a property of related items. */
+  readonly isRelated?: boolean
 }
 
 const scalarTypes = new Set(['string', 'number', 'integer', 'boolean'])

@@ -4,6 +4,9 @@ import type { ListQuery } from './list-query.ts'
 
 // The parameters `sort` and `fields`. A returned string states what the value must be.
 
+/** Of related items in one order. Each is read from another table, and databases limit how many a statement has. */
+const maxRelated = 10
+
 /** Parses names such as `-createdAt`. */
 export function parseSort ({ type: { id }, sortable }: Lists, names: readonly string[]): ListQuery | string {
   const properties = names.map((name) => name.replace(/^-/, ''))
@@ -12,6 +15,9 @@ export function parseSort ({ type: { id }, sortable }: Lists, names: readonly st
   if (names.length === 0 || wrong !== undefined) {
     return 'properties separated by commas, each once, with - in front for descending order: ' +
       [...sortable.keys()].join(', ') + describeWrong(wrong) + (sortable.has(wrong ?? '') ? ' twice' : '')
+  }
+  if (properties.filter((property) => sortable.get(property)?.isRelated).length > maxRelated) {
+    return `an order by at most ${maxRelated} properties of related items`
   }
   return { order: toTotalOrder(names, id.property) }
 }

@@ -165,7 +165,9 @@ function addReferences (host: Host, references: readonly Relation[], incoming: r
 function withRelations (next: Run): Run {
   return async (collection, operation) => {
     const query = operation.getRawQuery()
-    const { mentions, isTooDeep } = findMentions(collection, query)
+    const found = findMentions(collection, query)
+    if (found instanceof Problem) return found
+    const { mentions, isTooDeep } = found
     if (mentions.size === 0 && !hasExpand(query)) return next(collection, operation)
     const access = new RelationAccess(operation)
     const relations = await access.open(collection, operation.view, mentions)
@@ -200,7 +202,7 @@ function describe ({ features }: ListQuery, inclusions: readonly Inclusion[]): L
 
 /** Whether a query includes related items, perhaps of relations that do not exist. */
 function hasExpand (query: unknown): boolean {
-  const names = [query].flat().flatMap((part) => Object.keys(Object(part) as object))
+  const names = [query].flat().filter(isObject).flatMap((part) => Object.keys(part))
   return names.some((name) => /^(?:expand\b|_?embed$)/.test(name))
 }
 

@@ -216,7 +216,7 @@ function readOptions ({ relation, reading }: CallerRelation, options: Wanted['op
       Object.assign(listQuery, readParameter(lists, { option, value, spot }))
     } else if (!isMany) {
       refuse(spot, `omitted: ${path.slice(0, -1)} is one item. Available: ${oneOptions.join(', ')}`)
-    } else if (option === 'filter' && isObject(value)) {
+    } else if (option === 'filter' && isObject(value) && !(value instanceof ExpandText)) {
       filters.push(readFilter(lists, value, spot))
     } else {
       conditions.push(readCondition(lists, { option, value, spot }))

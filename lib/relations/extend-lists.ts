@@ -49,7 +49,10 @@ function isRelated ({ relations }: Lists, property: string): boolean {
 }
 
 function addProperties (to: Map<string, QueryableProperty>, prefix: string, from: QueryableProperties): void {
-  for (const [name, queryable] of from) to.set(`${prefix}.${name}`, { ...queryable, property: `${prefix}.${name}` })
+  for (const [name, queryable] of from) {
+    const property = `${prefix}.${name}`
+    to.set(property, { ...queryable, property, isRelated: true })
+  }
 }
 
 function toCount (name: string): QueryableProperty {

@@ -217,7 +217,8 @@ export function writeExpand (inclusions: readonly Inclusion[]): Record<string, s
   let isExpressible = true
   const visit = ({ relation: { name }, reading, listQuery, inclusions }: Inclusion, outer: string): void => {
     const path = `${outer}${name}`
-    paths.push(path)
+    // A longer path includes what leads to it.
+    if (inclusions.length === 0) paths.push(path)
     const query = reading === undefined ? '' : buildEquivalentGet(reading.lists, listQuery)
     if (query === undefined) isExpressible = false
     for (const [option, value] of new URLSearchParams(query)) parameters[`expand.${path}.${option}`] = value

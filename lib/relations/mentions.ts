@@ -1,4 +1,6 @@
 import type { Collection } from '../collection.ts'
+import { problem } from '../http/problems.ts'
+import type { Problem } from '../http/problems.ts'
 import { maxLevels } from '../listing/relation-limits.ts'
 
 /** The relations that a query refers to, and those of their items. */
@@ -13,19 +15,24 @@ export interface FoundMentions {
 
 type MutableMentions = Map<string, MutableMentions>
 
+/** How many relations a query refers to. What lists can be queried with grows with each. */
+const maxMentions = 100
+
 /**
  * Finds the relations that a query may refer to, before it is parsed: the rules of the related collections decide what
  * it can refer to. `query` is an object as the content of a QUERY has it, or the parameters of a query string.
  */
-export function findMentions (collection: Collection, query: unknown): FoundMentions {
+export function findMentions (collection: Collection, query: unknown): FoundMentions | Problem {
   const mentions: MutableMentions = new Map()
-  const found = { mentions, isTooDeep: false }
+  const found = { mentions, isTooDeep: false, count: 0 }
   visit(query, { found, collection, mentions, level: 0 })
-  return found
+  return found.count <= maxMentions
+    ? found
+    : problem('invalid-query', { detail: `The query refers to more than ${maxMentions} relations.` })
 }
 
 interface Place {
-  readonly found: { isTooDeep: boolean }
+  readonly found: { isTooDeep: boolean, count: number }
   readonly collection: Collection
   readonly mentions: MutableMentions
   readonly level: number
@@ -65,7 +72,10 @@ function follow (path: string, start: Place): Place {
       continue
     }
     let mentions = place.mentions.get(name)
-    if (mentions === undefined) place.mentions.set(name, mentions = new Map())
+    if (mentions === undefined) {
+      place.mentions.set(name, mentions = new Map())
+      place.found.count++
+    }
     place = { ...place, collection: relation.findTarget(place.collection).collection, mentions, level: place.level + 1 }
   }
   return place

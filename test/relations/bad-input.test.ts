@@ -20,6 +20,7 @@ test('GET returns 400 with the name of the parameter and the accepted names', as
     ['expand=comments&expand.comments.sort=nothing', 'expand.comments.sort', /id, text, articleId, authorId/],
     ['expand=comments&expand.comments.fields=nothing', 'expand.comments.fields', /id, text, articleId, authorId/],
     ['expand=comments&expand.comments.nothing=1', 'expand.comments.nothing', /Available: limit, sort, fields, count/],
+    ['expand=comments&expand.comments.filter=x', 'expand.comments.filter', /Available: limit, sort, fields, count and cond/],
     ['expand=comments&expand.comments.id=x', 'expand.comments.id', /whole number/],
     ['expand=author&expand.author.password=x', 'expand.author.password', /Available: fields/],
     ['author.nothing=1', 'author.nothing', /author\.name/],

@@ -124,6 +124,21 @@ const lines: Readonly<Record<string, Line>> = {
   'numbers in a list that a count is compared with': {
     send: (app, amount) => get(app, `children.count.in=${count(amount, '').join()}`),
     says: /at most 100 conditions.*each relation counts as 5 conditions/
+  },
+  'properties of related items in sort': {
+    send: (app, properties) => get(app, `sort=${ones.slice(0, properties).map((name) => `${name}.n0`).join()}`),
+    says: /an order by at most 10 properties of related items/
+  },
+  'relations that a query refers to, in expand, filters and sort': {
+    send (app, relations) {
+      const expand = ones.slice(0, 19).map((name) => `${name}.one1.one2`) // 57
+      const included = ones.slice(0, 9).map((name) => `expand.children.${name}.one0.n0=1`) // 18, and children
+      const sort = ones.slice(0, 10).map((name) => `${name}.one3.one4.n0`) // 20 that expand does not have
+      const filter = ones.slice(0, relations - 96).map((name) => `${name}.one1.one0.n0=1`) // one each
+      const parameters = [`expand=children,${expand.join()}`, `sort=${sort.join()}`, ...included, ...filter]
+      return get(app, `limit=1&${parameters.join('&')}`)
+    },
+    says: /The query refers to more than 100 relations\./
   }
 }
 
@@ -171,4 +186,12 @@ test('the levels of an included list and of its filter are counted together', as
   const tooDeep = { one0: { one0: { one0: { one0: { n0: 1 } } } } }
   const nested = await query(app, { filter: tooDeep })
   t.match(nested.json(), { status: 422, detail: /At most 3 relations can follow each other\./ })
+})
+
+test('the GET that is equivalent to a QUERY has as many paths', async (t) => {
+  const app = await serve(t)
+  const expand = ones.slice(0, 20).map((name) => `${name}.one0.one0`)
+  const { headers } = await query(app, { limit: 1, expand })
+  const equivalent = await request(app, `GET ${String(headers['content-location'])}`)
+  t.equal(equivalent.statusCode, 200, equivalent.body)
 })
