@@ -157,7 +157,9 @@ async function findReferring (
       before: undefined,
       limit: 1,
       properties: [source.id.property],
-      count: false
+      count: false,
+      lock: true,
+      latest: true
     }, context)
     if (page.entries.length > 0 || page.unreadable !== undefined) names.add(source.name)
   }
@@ -183,7 +185,8 @@ async function lockItems (
     limit: ids.length,
     properties: [property],
     count: false,
-    lock: true
+    lock: true,
+    latest: true
   }, context)
   return page.entries
 }

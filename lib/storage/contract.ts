@@ -138,6 +138,11 @@ export interface Query {
    * them ignores it, because writes compare the version.
    */
   readonly lock?: boolean
+  /**
+   * With `lock`: also finds rows that others have committed since the transaction began. Only few rows are read in this
+   * way, by their ids or by an index.
+   */
+  readonly latest?: boolean
 }
 
 /** A part of a list. */

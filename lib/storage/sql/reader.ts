@@ -115,7 +115,8 @@ export class Reader<Item extends object> {
   }
 
   list (session: Session, query: Query, context: Context): Promise<Page<Item>> {
-    return query.lock === true && this.#layout.dialect.locksScanned
+    // A locking read is the only one that does not return the rows of a snapshot.
+    return query.lock === true && query.latest !== true && this.#layout.dialect.locksScanned
       ? this.#lockFound(session, query, context)
       : this.#readPage(session, query, context)
   }

@@ -1,0 +1,74 @@
+import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
+import { test } from 'tap'
+import type { Test } from 'tap'
+import { softDelete } from '../../lib/features/soft-delete.ts'
+import { collection, define, ProblemError, registry } from '../../lib/index.ts'
+import { relate } from '../../lib/relations/relate.ts'
+import { databases } from '../storage/databases.ts'
+import type { Available } from '../storage/databases.ts'
+
+// On a server, other transactions commit between the statements of one that removes an item.
+
+const deletedAt = Type.Optional(Type.String({ format: 'date-time' }))
+const User = Type.Object({ id: Type.String(), deletedAt })
+const Article = Type.Object({ id: Type.String(), authorId: Type.String() })
+
+async function serve (t: Test, { open }: Available, isSoft: boolean) {
+  const database = await open()
+  const id = { generate: 'client' } as const
+  const users = define({ name: 'users', schema: User, id, storage: database.adapter() })
+  const related = relate({
+    users: isSoft ? users.with(softDelete({ property: 'deletedAt' })) : users,
+    articles: define({ name: 'articles', schema: Article, id, storage: database.adapter() })
+  }, {
+    articles: { author: { to: 'users', property: 'authorId', references: true } }
+  })
+  const app = Fastify()
+  t.after(async () => {
+    await app.close()
+    await database.end()
+  })
+  await app.register(registry)
+  for (const definition of Object.values(related)) {
+    await database.adapter().createTable(definition)
+    await app.register(collection, definition)
+  }
+  await app.ready()
+  return { app, ...related }
+}
+
+for (const database of databases.filter(({ name }) => name !== 'sqlite')) {
+  for (const isSoft of [false, true]) {
+    const what = isSoft ? 'marked as deleted' : 'removed'
+    test(`${database.name}: an item is not ${what} if a reference was committed meanwhile`, { skip: database.skip }, async (t) => {
+      const { app, users, articles } = await serve(t, database, isSoft)
+      await app.collection(users).create({ id: 'ada' })
+      let start = (): void => {}
+      const started = new Promise<void>((resolve) => { start = resolve })
+      const referring = started.then(() => app.collection(articles).create({ id: '1', authorId: 'ada' }))
+      const removal = app.collection(users).transaction(async (transaction) => {
+        await transaction.collection(articles).list().next()
+        start()
+        await referring
+        await transaction.collection(users).remove('ada')
+      })
+      await t.rejects(removal, ProblemError)
+      t.equal((await app.inject('/users/ada')).statusCode, 200)
+    })
+
+    test(`${database.name}: an item is not ${what} while references are added`, { skip: database.skip }, async (t) => {
+      const { app } = await serve(t, database, isSoft)
+      for (let round = 0; round < 20; round++) {
+        const id = `user-${round}`
+        await app.inject({ method: 'POST', url: '/users', payload: { id } })
+        const [removed, created] = await Promise.all([
+          app.inject({ method: 'DELETE', url: `/users/${id}` }),
+          app.inject({ method: 'POST', url: '/articles', payload: { id: String(round), authorId: id } })
+        ])
+        const statuses = `${removed.statusCode} ${created.statusCode}`
+        t.ok(['204 422', '409 201'].includes(statuses), statuses)
+      }
+    })
+  }
+}
