@@ -14,6 +14,7 @@ import type { OperationObject } from '../openapi/operation-object.ts'
 import type { RouteOptions, Transaction } from '../options.ts'
 import type { ItemSchema } from '../schema/checks.ts'
 import type { Entry, JsonSchema, Order, RelationKey, Storage, Supports } from '../storage/contract.ts'
+import type { BuildLinks, LinkingCollection } from '../response/presentation.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Timestamps } from '../schema/timestamps.ts'
 import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from '../engine/action-info.ts'
@@ -119,7 +120,7 @@ export interface Relation {
   readonly canFilter: boolean
   readonly canSort: boolean
   /** Finds the other collection as the app serves it, with its access, scope and features. */
-  findTarget (collection: Collection): Served
+  findTarget (collection: LinkingCollection): Served
 }
 
 /** The functions that a feature can add with `addHook()`. */
@@ -192,6 +193,8 @@ export interface Host {
   addRelation (relation: Relation): void
   /** States that relations find items by a property, so that the storage can have an index for it. */
   addKey (key: RelationKey): void
+  /** Adds links to items, for formats that have links in their content. Those of the library take precedence. */
+  addItemLinks (build: BuildLinks): void
   /** Completes the schema of items in responses, for OpenAPI. */
   extendReadSchema (extend: (schema: JsonSchema, components: Components) => JsonSchema): void
   /** DELETE returns the removed item unless the client prefers otherwise. */
@@ -225,6 +228,7 @@ export interface Attached {
   readonly relations: ReadonlyMap<string, Relation>
   /** The properties by which relations find items. */
   readonly keys: readonly RelationKey[]
+  readonly itemLinks: readonly BuildLinks[]
   readonly readSchemas: ReadonlyArray<Parameters<Host['extendReadSchema']>[0]>
   readonly returnsRemoved: boolean
   readonly hooks: { readonly [Name in keyof Hooks]: ReadonlyArray<Hooks[Name]> }

@@ -8,6 +8,7 @@ import type { Position } from '../engine/operation.ts'
 import { BadOption, Unsupported } from '../errors.ts'
 import { isListParameter } from '../listing/parameters.ts'
 import type { QuerySyntax, QueryParameter } from '../listing/query-parameter.ts'
+import type { BuildLinks } from '../response/presentation.ts'
 import type { RelationKey, Storage, Supports } from '../storage/contract.ts'
 import type { AnyFeature, Attached, CollectionInfo, Hooks, Host, Relation } from './feature.ts'
 import type { AggregateAction, BulkAction, CustomAction } from '../engine/action-info.ts'
@@ -30,6 +31,7 @@ export class Attachments implements Host, Attached {
   readonly querySyntaxes: QuerySyntax[] = []
   readonly relations = new Map<string, Relation>()
   readonly keys: RelationKey[] = []
+  readonly itemLinks: BuildLinks[] = []
   readonly readSchemas: Array<Parameters<Host['extendReadSchema']>[0]> = []
   returnsRemoved = false
   readonly hooks: { readonly [Name in keyof Hooks]: Array<Hooks[Name]> } = {
@@ -202,6 +204,10 @@ export class Attachments implements Host, Attached {
 
   addKey (key: RelationKey): void {
     this.keys.push(key)
+  }
+
+  addItemLinks (build: BuildLinks): void {
+    this.itemLinks.push(build)
   }
 
   extendReadSchema (extend: Parameters<Host['extendReadSchema']>[0]): void {

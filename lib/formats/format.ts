@@ -23,6 +23,38 @@ export interface Link {
 /** Links by relation, such as `self`, `collection` and `next`. */
 export type Links = Readonly<Record<string, Link>>
 
+/** A related item that a response includes, with what it includes itself. */
+export interface EmbeddedItem {
+  /** As clients see it. */
+  readonly item: object
+  /** The links of the item. */
+  readonly links: Links
+}
+
+/** Several related items that a response includes: a page of their list. */
+export interface EmbeddedList {
+  /** As clients see them. */
+  readonly items: readonly object[]
+  /** The links of the page and of each item. */
+  readonly links: ListLinks
+  /** How many there are in all, if they were counted. */
+  readonly total: number | undefined
+}
+
+/** What a response includes with an item, by the name of the relation. Undefined means that there is no such item. */
+export type Embedded = Readonly<Record<string, EmbeddedItem | EmbeddedList | undefined>>
+
+/** How a format writes related items that a response includes. */
+export interface Embedding {
+  /** Returns the properties that contain them. */
+  readonly write: (related: Embedded) => object
+  /**
+   * Returns the schemas of these properties for OpenAPI, given the schema of each related item, or that of an array of
+   * several items.
+   */
+  readonly describe: (related: Readonly<Record<string, JsonSchema>>) => Readonly<Record<string, JsonSchema>>
+}
+
 /** Content in a media type: text, or bytes for a binary format. */
 export type Formatted = string | Buffer
 
@@ -54,6 +86,11 @@ export interface Format {
   join? (items: readonly Formatted[]): Formatted
   /** Returns the schema of the content for OpenAPI, given the schema of an item or of an array of items. */
   readonly describe: (schema: JsonSchema) => JsonSchema
+  /**
+   * Writes related items. Without it, each relation is a property of the item: the related item or null, or an object
+   * with the `items` of a list, perhaps their `total`, and the URL of the `next` ones.
+   */
+  readonly embed?: Embedding
   /** Builds a page for people, with forms for what the caller can do. Pages are built for each request. */
   readonly page?: (content: Content, context: PageContext) => string
   /** Formats a problem (RFC 9457), for clients that prefer this format to JSON. */

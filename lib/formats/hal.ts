@@ -1,8 +1,9 @@
 import type { JsonSchema } from '../storage/contract.ts'
 import { textPattern } from './format.ts'
-import type { Format, Links } from './format.ts'
+import type { Embedded, Format, Links } from './format.ts'
 
-// draft-kelly-json-hal-11: `_links` beside the properties of an item; the items of a list are in `_embedded.items`.
+// draft-kelly-json-hal-11: `_links` beside the properties of an item; the items of a list are in `_embedded.items`, and
+// related items in `_embedded`, by the names of their relations.
 
 /** `_links` is first, and wins over a property of the item: the name is reserved (section 4.1). */
 function toResource (item: object, links: Links): object {
@@ -18,7 +19,45 @@ export const hal: Format = {
     _links: links.list,
     _embedded: { items: items.map((item, index) => toResource(item, links.items[index] ?? {})) }
   }),
-  describe: (schema) => schema.type === 'array' ? describeList(schema) : describeItem(schema)
+  describe: (schema) => schema.type === 'array' ? describeList(schema) : describeItem(schema),
+  embed: { write: embed, describe: describeEmbedded }
+}
+
+/** A list is a resource of its own, with its links. A resource that does not exist is left out. */
+function embed (related: Embedded): object {
+  const resources: Record<string, object> = {}
+  for (const [name, included] of Object.entries(related)) {
+    if (included === undefined) continue
+    resources[name] = 'item' in included
+      ? toResource(included.item, included.links)
+      : {
+          _links: included.links.list,
+          ...included.total !== undefined && { total: included.total },
+          _embedded: {
+            items: included.items.map((item, index) => toResource(item, included.links.items[index] ?? {}))
+          }
+        }
+  }
+  return { _embedded: resources }
+}
+
+function describeEmbedded (related: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
+  const properties = Object.entries(related).map(([name, schema]) => {
+    return [name, schema.type === 'array' ? describeEmbeddedList(schema) : schema]
+  })
+  return { _embedded: { type: 'object', properties: Object.fromEntries(properties) as Record<string, JsonSchema> } }
+}
+
+function describeEmbeddedList (items: JsonSchema): JsonSchema {
+  return {
+    type: 'object',
+    required: ['_links', '_embedded'],
+    properties: {
+      _links: linksSchema,
+      total: { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+      _embedded: { type: 'object', required: ['items'], properties: { items } }
+    }
+  }
 }
 
 function describeList (schema: JsonSchema): JsonSchema {

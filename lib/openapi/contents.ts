@@ -209,35 +209,36 @@ function addRelated (components: Components, collection: Collection, schema: Jso
   // A format such as HTML has no schema that could refer to others.
   const related = format.describe(schema).properties === undefined ? [] : findRelated(collection)
   if (related.length === 0) return schema
-  return {
-    ...schema,
-    properties: {
-      ...schema.properties,
-      ...Object.fromEntries(related.map(({ relation, target, prefix }) => {
-        const item = describeReadItem(components, target, { format, prefix })
-        return [relation.name, relation.isMany ? describePage(item, target) : { anyOf: [item, { type: 'null' }] }]
-      }))
-    }
-  }
+  const schemas = Object.fromEntries(related.map(({ relation, target, prefix }): [string, JsonSchema] => {
+    const item = describeReadItem(components, target, { format, prefix })
+    const list = { type: 'array', maxItems: target.lists.limit.maximum, items: item }
+    return [relation.name, relation.isMany ? list : item]
+  }))
+  const properties = format.embed?.describe(schemas) ?? describeIncluded(schemas)
+  return { ...schema, properties: { ...schema.properties, ...properties } }
 }
 
-/** Describes an included list. */
-function describePage (items: JsonSchema, { lists: { limit: { maximum }, parameters } }: Collection): JsonSchema {
+/** Describes included items as properties: one item or null, or a page of several. */
+function describeIncluded (schemas: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => {
+    return [name, schema.type === 'array' ? describePage(schema) : { anyOf: [schema, { type: 'null' }] }]
+  }))
+}
+
+function describePage (items: JsonSchema): JsonSchema {
   return {
     type: 'object',
     required: ['items'],
     properties: {
-      items: { type: 'array', maxItems: maximum, items },
-      ...parameters.has('count') && { total: totalSchema },
+      items,
+      total: {
+        type: 'integer',
+        format: 'int64',
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'How many there are in all'
+      },
       next: { type: 'string', format: 'uri-reference', maxLength: maxHeaderSize, description: 'Where the list goes on' }
     }
   }
-}
-
-const totalSchema: JsonSchema = {
-  type: 'integer',
-  format: 'int64',
-  minimum: 0,
-  maximum: Number.MAX_SAFE_INTEGER,
-  description: 'How many there are in all'
 }

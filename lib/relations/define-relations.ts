@@ -12,6 +12,7 @@ import type {
 } from '../engine/operation.ts'
 import { BadOption } from '../errors.ts'
 import type { Feature, Host, Relation } from '../features/feature.ts'
+import type { Embedding } from '../formats/format.ts'
 import { isObject } from '../http/json-value.ts'
 import { maxLevels } from '../listing/relation-limits.ts'
 import { Problem } from '../http/problems.ts'
@@ -24,6 +25,7 @@ import type { Inclusion } from './expansion.ts'
 import { expandParameter, extendLists } from './extend-lists.ts'
 import { include, writeExpand } from './include.ts'
 import { findKeys } from './keys.ts'
+import { createRelationLinks } from './links.ts'
 import { findMentions } from './mentions.ts'
 import { withReadableTargets, withReferenceCheck, withTargetCheck } from './references.ts'
 import type { IncomingReference } from './references.ts'
@@ -107,6 +109,7 @@ function createFeature (
       for (const key of keys) host.addKey(key)
       if (relations.size === 0) return
       for (const relation of relations.values()) host.addRelation(relation)
+      host.addItemLinks(createRelationLinks(relations))
       host.addQueryParameter('expand', {
         on: 'both',
         isAboutContent: true,
@@ -235,7 +238,9 @@ function merge (first: RelatedData | undefined, second: RelatedData): RelatedDat
   if (first === undefined) return second
   const additions = [first.addition, second.addition].filter((addition) => addition !== undefined)
   const addition = {
-    add: (entry: Entry<object>) => Object.fromEntries(additions.flatMap((one) => Object.entries(one.add(entry)))),
+    add (entry: Entry<object>, embedding?: Embedding) {
+      return Object.assign({}, ...additions.map((one) => one.add(entry, embedding))) as object
+    },
     version: (entry: Entry<object>) => additions.map((one) => one.version(entry)).join('')
   }
   return {

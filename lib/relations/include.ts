@@ -1,5 +1,6 @@
 import type { Served } from '../collection.ts'
 import type { Operation } from '../engine/operation.ts'
+import type { Embedded, EmbeddedItem, EmbeddedList, Embedding, Links } from '../formats/format.ts'
 import { createCursor } from '../listing/cursor.ts'
 import { buildEquivalentGet } from '../listing/equivalent-get.ts'
 import { combineFilters, toStorageQuery } from '../listing/list-query.ts'
@@ -11,6 +12,7 @@ import type { ItemType } from '../schema/item-type.ts'
 import { withScope } from '../storage/filter.ts'
 import type { Context, Entry, Id, Page, Storage } from '../storage/contract.ts'
 import type { Inclusion } from './expansion.ts'
+import { buildIncludedLinks } from './links.ts'
 
 /** The related items of the entries of a response, by the id that both have in common. */
 interface Related {
@@ -19,7 +21,7 @@ interface Related {
   readonly pages: ReadonlyMap<unknown, Page<object>>
   /** What is added to the related items themselves. */
   readonly additions: readonly Addition[]
-  readonly buildNext: BuildNext
+  readonly buildUrl: BuildUrl
 }
 
 /** Reads what is included: one statement for each relation, however many items there are. */
@@ -31,10 +33,14 @@ export async function include (
   const all: Related[] = []
   // One after the other, because a transaction has one connection.
   for (const inclusion of inclusions) all.push(await readRelated(entries, inclusion, operation))
-  const shown = new Map<Entry<object>, Readonly<Record<string, unknown>>>()
+  const shown = new Map<Entry<object>, object>()
   return {
-    // The length of a page is limited before it is rendered, so each entry is shown twice.
-    add (entry) {
+    add (entry, embedding) {
+      if (embedding !== undefined) {
+        const embedded = all.map((related) => [related.name, embed(related, entry, { operation, embedding })])
+        return embedding.write(Object.fromEntries(embedded) as Embedded)
+      }
+      // The length of a page is limited before it is rendered, so each entry is shown twice.
       let added = shown.get(entry)
       if (added === undefined) {
         added = Object.fromEntries(all.map((related) => [related.name, show(related, entry, operation)]))
@@ -54,7 +60,7 @@ async function readRelated (
   const { relation, reading, target: { collection }, listQuery, inclusions } = inclusion
   const values = [...new Set(entries.map(({ item }) => getKey(item, relation.property)))].filter(isId)
   if (reading === undefined || values.length === 0) {
-    return { name: relation.name, inclusion, pages: new Map(), additions: [], buildNext: () => undefined }
+    return { name: relation.name, inclusion, pages: new Map(), additions: [], buildUrl: () => undefined }
   }
   const storage = operation.transaction?.joinIfPossible(collection) ?? collection.storage
   const context = withScope(reading.scope, operation.context)
@@ -67,9 +73,8 @@ async function readRelated (
     found.push(...page.entries)
   }
   const additions = inclusions.length === 0 ? [] : [await include(found, inclusions, operation)]
-  const hasMore = [...pages.values()].some(({ more }) => more)
-  const buildNext = hasMore ? prepareNext(inclusion, operation) : () => undefined
-  return { name: relation.name, inclusion: { ...inclusion, listQuery }, pages, additions, buildNext }
+  const buildUrl = relation.isMany ? prepareUrl(inclusion, operation) : () => undefined
+  return { name: relation.name, inclusion: { ...inclusion, listQuery }, pages, additions, buildUrl }
 }
 
 interface Source {
@@ -136,20 +141,72 @@ function findPage ({ inclusion: { relation }, pages }: Related, { item }: Entry<
 }
 
 function show (related: Related, parent: Entry<object>, operation: Operation): unknown {
-  const { inclusion, additions, buildNext } = related
+  const { inclusion, additions } = related
   const { relation, listQuery } = inclusion
   const page = findPage(related, parent)
   const type = operation.isApp ? storedType : getType(inclusion)
   const items = page.entries.map((entry) => applySelection(type, entry, { fields: listQuery.fields, additions }))
   if (!relation.isMany) return items[0] ?? null
-  const isCounted = listQuery.count === true
-  const last = page.entries.at(-1)
-  const next = page.more && last !== undefined ? buildNext(parent, last) : undefined
+  const total = getTotal(inclusion, page)
+  const next = buildNextUrl(related, parent, page)
   return {
     items,
-    ...isCounted && { total: page.total ?? 0 },
+    ...total !== undefined && { total },
     ...next !== undefined && { next }
   }
+}
+
+function getTotal ({ listQuery: { count } }: Inclusion, { total = 0 }: Page<object>): number | undefined {
+  return count === true ? total : undefined
+}
+
+function buildNextUrl ({ buildUrl }: Related, parent: Entry<object>, page: Page<object>): string | undefined {
+  const last = page.more ? page.entries.at(-1) : undefined
+  return last === undefined ? undefined : buildUrl(parent, last)
+}
+
+interface EmbeddingContext {
+  readonly operation: Operation
+  readonly embedding: Embedding
+}
+
+/** The same, for a format that writes related items with links. */
+function embed (
+  related: Related,
+  parent: Entry<object>,
+  { operation, embedding }: EmbeddingContext
+): EmbeddedItem | EmbeddedList | undefined {
+  const { inclusion, additions, buildUrl } = related
+  const { relation, listQuery: { fields } } = inclusion
+  const page = findPage(related, parent)
+  const type = getType(inclusion)
+  const embedded = page.entries.map((entry) => ({
+    item: applySelection(type, entry, { fields, additions }, embedding),
+    links: buildLinks(inclusion, entry, operation)
+  }))
+  if (!relation.isMany) return embedded[0]
+  const self = buildUrl(parent)
+  const next = buildNextUrl(related, parent, page)
+  return {
+    items: embedded.map(({ item }) => item),
+    links: {
+      list: { ...self !== undefined && { self: { href: self } }, ...next !== undefined && { next: { href: next } } },
+      items: embedded.map(({ links }) => links)
+    },
+    total: getTotal(inclusion, page)
+  }
+}
+
+/** The links of an included item. That of a nested collection has some if the caller sees which item it belongs to. */
+function buildLinks (inclusion: Inclusion, entry: Entry<object>, operation: Operation): Links {
+  const { target, listQuery: { fields } } = inclusion
+  const { parent } = target.collection
+  const type = getType(inclusion)
+  const outer = parent === undefined || type.hidden?.has(parent.property) === true
+    ? undefined
+    : getKey(entry.item, parent.property)
+  const path = buildPath(target, operation, isId(outer) ? outer : undefined)
+  return path === undefined ? {} : buildIncludedLinks(target, entry, { path, type, fields })
 }
 
 /** The app itself sees the items as they are stored. */
@@ -168,41 +225,43 @@ function getVersion (related: Related, parent: Entry<object>): string {
   return `${versions.join()}.${collection.type.digest}${more ? '.more' : ''}${total === undefined ? '' : `.${total}`}`
 }
 
-/** Returns the URL that continues an included list after its last entry; undefined if no URL can express its query. */
-type BuildNext = (parent: Entry<object>, last: Entry<object>) => string | undefined
+/**
+ * Returns the URL of an included list or, after its last entry, that continues it; undefined if no URL can express its
+ * query.
+ */
+type BuildUrl = (parent: Entry<object>, last?: Entry<object>) => string | undefined
 
 /** Prepares what the URLs of all parents have in common. */
-function prepareNext (inclusion: Inclusion, operation: Operation): BuildNext {
+function prepareUrl (inclusion: Inclusion, operation: Operation): BuildUrl {
   const { relation: { equals }, reading, target, inclusions } = inclusion
   const { lists } = reading!
-  const { needs, count, ...own } = toListQuery(inclusion)
+  const { needs, count, limit, ...rest } = toListQuery(inclusion)
+  // A list by itself has at least one item.
+  const own = limit === 0 || limit === undefined ? rest : { ...rest, limit }
   const features = writeExpand(inclusions)
   const query = features && buildEquivalentGet(lists, { ...own, features })
   const isNested = target.collection.parent?.property === equals
   const name = lists.parameters.has(equals) ? `${equals}.eq` : equals
   if (query === undefined || new URLSearchParams(query).has(name)) return () => undefined
   const order = own.order ?? lists.order
-  const rest = query === '' ? '' : `${query}&`
   return (parent, last) => {
-    const path = buildPath(target, equals, { parent, operation })
+    const path = buildPath(target, operation, isNested ? parent.id : undefined)
     if (path === undefined) return undefined
+    const condition = isNested ? '' : `${encodeURIComponent(name)}=${encodeURIComponent(parent.id)}`
+    const parameters = [condition, query].filter((part) => part !== '')
+    if (last === undefined) return parameters.length === 0 ? path : `${path}?${parameters.join('&')}`
     const byParent = { property: equals, is: 'eq', value: parent.id } as const
     const filters = [...isNested ? [] : [byParent], ...own.filter === undefined ? [] : [own.filter]]
     const filter = filters.length === 0 ? undefined : combineFilters(filters)
     const cursor = createCursor(lists, { filter, search: undefined, order }, { direction: 'after', entry: last })
-    const condition = isNested ? '' : `${name}=${encodeURIComponent(parent.id)}&`
-    return `${path}?${condition}${rest}cursor=${cursor}`
+    return `${path}?${[...parameters, `cursor=${cursor}`].join('&')}`
   }
 }
 
 /** The path of the other collection, with the parameters of the prefix and, if it is nested, the id of the parent. */
-function buildPath (
-  { path, collection: { parent: nesting } }: Served,
-  property: string,
-  { parent, operation }: { readonly parent: Entry<object>, readonly operation: Operation }
-): string | undefined {
-  const values = { ...Object(operation.request?.params) as Record<string, string | undefined> }
-  values.parent = nesting?.property === property ? String(parent.id) : undefined
+function buildPath ({ path }: Served, { request }: Operation, parent: Id | undefined): string | undefined {
+  const values = { ...Object(request?.params) as Record<string, string | undefined> }
+  values.parent = parent === undefined ? undefined : String(parent)
   const filled = path.replace(/:(\w+)/g, (parameter, name: string) => {
     const value = values[name]
     return value === undefined ? parameter : encodeURIComponent(value)

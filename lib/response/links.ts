@@ -14,11 +14,21 @@ export function buildItemPath (path: string, id: Id): string {
   return `${path}/${typeof id === 'string' && isUuid(id) ? id : encodeURIComponent(id)}`
 }
 
+/** The collection of an item, and what the response has of it. */
+interface LinkPlace {
+  /** The path of the collection. */
+  readonly path: string
+  /** Only these properties; undefined means all. */
+  readonly fields: readonly string[] | undefined
+}
+
 /** Builds the links of an item, for formats that have links in their content. */
-export function buildItemLinks (presentation: Presentation, entry: Entry<object>, path: string): Links {
+export function buildItemLinks (presentation: Presentation, entry: Entry<object>, place: LinkPlace): Links {
+  const { path } = place
   const self = buildItemPath(path, entry.id)
-  const { app: { neighbors: { children, hasParent } }, attached, links } = presentation.inputs
-  return {
+  const { inputs, type } = presentation
+  const { app: { neighbors: { children, hasParent } }, attached, links } = inputs
+  const own: Links = {
     self: { href: self },
     collection: { href: path },
     ...hasParent && { up: { href: path.slice(0, path.lastIndexOf('/')) } },
@@ -26,6 +36,9 @@ export function buildItemLinks (presentation: Presentation, entry: Entry<object>
     ...attached.actions.size > 0 && buildActionLinks(presentation, entry, self),
     ...links !== undefined && buildOwnLinks(presentation, entry)
   }
+  if (attached.itemLinks.length === 0) return own
+  const added = attached.itemLinks.map((build) => build(inputs, entry, { ...place, type }))
+  return Object.assign({ ...own }, ...added, own) as Links
 }
 
 /** Builds the links of the custom actions that are possible in the state of the item, and that the caller may call. */

@@ -1,10 +1,13 @@
 import { createCaches } from '../formats/representation-cache.ts'
 import type { RepresentationCache } from '../formats/representation-cache.ts'
-import type { Format, Link } from '../formats/format.ts'
+import type { ServingApp } from '../collection.ts'
+import type { Format, Link, Links } from '../formats/format.ts'
 import type { ItemType } from '../schema/item-type.ts'
+import type { Entry } from '../storage/contract.ts'
 import type { LinkFailures } from './links.ts'
 import { PageCache } from './page-cache.ts'
 import { TagSuffixes } from './tag-suffix.ts'
+import type { LinkedRelation } from './tag-suffix.ts'
 
 /** The collections that the app serves around a collection, for links. Complete when the app is ready. */
 export interface Neighbors {
@@ -24,13 +27,35 @@ interface LinkedAction {
   isPossible (item: object): boolean
 }
 
+/** The item whose links a feature adds. */
+export interface LinkContext {
+  /** The path of the collection. */
+  readonly path: string
+  /** The type of the item, as the caller sees it. */
+  readonly type: ItemType
+  /** The properties of the item that the response has; undefined means all. */
+  readonly fields: readonly string[] | undefined
+}
+
+/** Builds links of an item. */
+export type BuildLinks = (collection: LinkingCollection, entry: Entry<object>, context: LinkContext) => Links
+
+/** The part of a collection that links of features depend on. */
+export interface LinkingCollection {
+  readonly app: Pick<ServingApp, 'findServed'>
+}
+
 /** What the representations of a collection depend on, beside its items. */
 export interface PresentationInputs {
   readonly formats: readonly Format[]
   /** In milliseconds, rounded up to a second, because dates in HTTP have no milliseconds. */
   readonly definedAt: number
-  readonly attached: { readonly actions: ReadonlyMap<string, LinkedAction> }
-  readonly app: {
+  readonly attached: {
+    readonly actions: ReadonlyMap<string, LinkedAction>
+    readonly itemLinks: readonly BuildLinks[]
+    readonly relations: ReadonlyMap<string, LinkedRelation>
+  }
+  readonly app: LinkingCollection['app'] & {
     readonly neighbors: Neighbors
     readonly service: { readonly description?: string | undefined }
     readonly linkFailures?: LinkFailures

@@ -109,8 +109,12 @@ export function renderContent (presentation: Presentation, entry: Entry<object>,
 const noLinks: Links = Object.freeze({})
 
 /** Formats whose lists are joined from rendered items have no links in their content. */
-function buildContentLinks (presentation: Presentation, entry: Entry<object>, { format, path }: RenderTarget): Links {
-  return format.join === undefined ? buildItemLinks(presentation, entry, path) : noLinks
+function buildContentLinks (
+  presentation: Presentation,
+  entry: Entry<object>,
+  { format, path, selection }: RenderTarget & { readonly selection?: Selection | undefined }
+): Links {
+  return format.join === undefined ? buildItemLinks(presentation, entry, { path, fields: selection?.fields }) : noLinks
 }
 
 /** Adds the headers of an entry to `headers`. A 304 has them as well: RFC 9110, section 15.4.5. */
@@ -150,7 +154,7 @@ export function representSelection (
   const { format, selection } = target
   return {
     content: format.item(
-      applySelection(presentation.type, entry, selection),
+      applySelection(presentation.type, entry, selection, format.embed),
       buildContentLinks(presentation, entry, target),
       presentation.type.messages.read
     ),
@@ -191,7 +195,9 @@ export function representList (
     return format.join(entries.map((entry) => represent(presentation, entry, target).content))
   }
   const items = entries.map((entry) => (
-    selection === undefined ? presentation.type.show(entry.item) : applySelection(presentation.type, entry, selection)
+    selection === undefined
+      ? presentation.type.show(entry.item)
+      : applySelection(presentation.type, entry, selection, format.embed)
   ))
   const itemLinks = entries.map((entry) => buildContentLinks(presentation, entry, target))
   return format.list(items, { list: links(), items: itemLinks }, presentation.type.messages.read)

@@ -1,10 +1,11 @@
+import type { Embedding } from '../formats/format.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import type { Entry } from '../storage/contract.ts'
 
 /** What a feature adds to the items of a response. */
 export interface Addition {
-  /** Returns the properties that it adds to an item. */
-  add (entry: Entry<object>): Readonly<Record<string, unknown>>
+  /** Returns the properties that it adds to an item, for a format that writes related items in its own way or not. */
+  add (entry: Entry<object>, embedding?: Embedding): object
   /** Distinguishes this representation of an entry from others of the same version. */
   version (entry: Entry<object>): string
 }
@@ -20,13 +21,15 @@ export interface Selection {
 export function applySelection (
   type: Pick<ItemType, 'show'>,
   entry: Entry<object>,
-  { fields, additions }: Selection
+  { fields, additions }: Selection,
+  embedding?: Embedding
 ): object {
   const item = type.show(entry.item)
   const picked = fields === undefined
     ? item
     : Object.fromEntries(Object.entries(item).filter(([name]) => fields.includes(name)))
-  return additions.length === 0 ? picked : Object.assign({}, picked, ...additions.map(({ add }) => add(entry)))
+  if (additions.length === 0) return picked
+  return Object.assign({}, picked, ...additions.map(({ add }) => add(entry, embedding)))
 }
 
 /** Each selection is another representation, and has its own version. */

@@ -1,6 +1,14 @@
 import type { Format } from '../formats/format.ts'
 import { shortDigest } from '../schema/digest.ts'
 
+/** A relation, as links have it. */
+export interface LinkedRelation {
+  readonly to: string
+  readonly isMany: boolean
+  readonly property: string
+  readonly equals: string
+}
+
 /** What the bytes of a representation depend on, beside the item. */
 interface RenderingInputs {
   readonly formats: readonly Format[]
@@ -10,7 +18,10 @@ interface RenderingInputs {
   readonly app: {
     readonly neighbors: { readonly children: ReadonlySet<string>, readonly hasParent: boolean }
   }
-  readonly attached: { readonly actions: ReadonlyMap<string, { readonly title: string, readonly condition: string }> }
+  readonly attached: {
+    readonly actions: ReadonlyMap<string, { readonly title: string, readonly condition: string }>
+    readonly relations: ReadonlyMap<string, LinkedRelation>
+  }
   /** The custom actions that the caller may call; undefined if it may call all. */
   readonly allowedActions?: ReadonlySet<string> | undefined
 }
@@ -38,15 +49,22 @@ function describeActions ({ attached: { actions }, allowedActions }: RenderingIn
     .map(([name, { title, condition }]) => [name, title, condition])
 }
 
+/** What the links of relations depend on, beside the item. */
+function describeRelations ({ attached: { relations } }: RenderingInputs): unknown[] {
+  return [...relations].map(([name, { to, isMany, property, equals }]) => [name, to, isMany, property, equals])
+}
+
 /** By the name of the format. Functions are compared by their source text. */
 function buildSuffixes (inputs: RenderingInputs): ReadonlyMap<string, string> {
   const { formats, digest, links, app: { neighbors } } = inputs
-  return new Map(formats.map(({ name, mediaType, item, list, join }) => {
+  return new Map(formats.map(({ name, mediaType, item, list, join, embed }) => {
     const rendering = [digest, mediaType, String(item), String(list), String(join)]
     // Formats with `join` have no links in their content.
     const linking = join === undefined
       ? [String(links), [...neighbors.children].sort(), neighbors.hasParent, ...describeActions(inputs)]
       : []
+    const relations = describeRelations(inputs)
+    if (relations.length > 0) linking.push(String(embed?.write), relations)
     return [name, `${shortDigest([rendering, linking])}.${name}`]
   }))
 }

@@ -167,14 +167,23 @@ test('responses with included items match the schemas of the document', async (t
     ['/articles/{id}', '/articles/a1']
   ] as const) {
     const schemas = document.paths[path]!.get!.responses['200']!.content
-    const content = (await app.inject({ url, headers: { accept: 'application/json' } })).json() as unknown
-    t.strictSame(validate(schemas['application/json']!.schema, content), [], url)
+    for (const accept of ['application/json', 'application/hal+json']) {
+      const content = (await app.inject({ url, headers: { accept } })).json() as unknown
+      t.strictSame(validate(schemas[accept]!.schema, content), [], `${accept} ${url}`)
+    }
   }
   const { schema } = document.paths['/articles/{id}']!.get!.responses['200']!.content['application/json']!
   const article = (await app.inject(`/articles/a1?expand=${expand}`)).json() as Json
   const { author, comments } = article as { author: Json, comments: { items: Json[] } }
   t.strictNotSame(validate(schema, { ...article, author: { ...author, name: 1 } }), [], 'the schema is that of the user')
   t.strictNotSame(validate(schema, { ...article, comments: comments.items }), [], 'a list is a page')
+  const embedding = document.paths['/articles/{id}']!.get!.responses['200']!.content['application/hal+json']!.schema
+  const { _embedded, ...resource } = (await app.inject({
+    url: `/articles/a1?expand=${expand}`,
+    headers: { accept: 'application/hal+json' }
+  })).json() as Json
+  t.strictSame(validate(embedding, { ...resource, _embedded }), [])
+  t.strictNotSame(validate(embedding, { ...resource, _embedded: { author } }), [], 'an embedded item has links')
   t.strictNotSame(validate(schema, { ...article, comments: { items: [{ ...comments.items[0], author: 1 }] } }), [], 'deeper')
 })
 

@@ -1,0 +1,174 @@
+import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import { test } from 'tap'
+import collection, { define, json } from '../../lib/index.ts'
+import { within } from '../../lib/features/within.ts'
+import { hal } from '../../lib/formats/hal.ts'
+import { relate } from '../../lib/relations/relate.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { defineBlog, serveBlog } from './blog.ts'
+
+interface Link {
+  href: string
+}
+
+interface Resource extends Record<string, unknown> {
+  _links: Record<string, Link>
+  _embedded: Record<string, Resource> & { items: Resource[] }
+}
+
+async function getHal (app: FastifyInstance, url: string, user?: string): Promise<Resource> {
+  const headers = { accept: 'application/hal+json', ...user !== undefined && { 'x-user': user } }
+  const response = await app.inject({ url, headers })
+  if (response.statusCode !== 200) throw new Error(`${url}: ${response.body}`)
+  return response.json()
+}
+
+/** Collects the links of a resource and of all resources that it embeds. */
+function collectLinks ({ _links, _embedded }: Resource): string[] {
+  const inner = Object.values(_embedded ?? {}).flat().flatMap(collectLinks)
+  return [...Object.values(_links).map(({ href }) => href), ...inner]
+}
+
+test('HAL embeds included items and lists with their links, and JSON does not change', async (t) => {
+  const app = await serveBlog(t)
+  const url = '/articles/a1?expand=author.manager,editor,comments.author&expand.comments.limit=2&expand.comments.count=true'
+  const article = await getHal(app, url)
+  t.notOk('author' in article || 'comments' in article, 'only in _embedded')
+  t.strictSame(Object.keys(article._embedded), ['author', 'editor', 'comments'])
+  const { author, comments } = article._embedded as { author: Resource, comments: Resource }
+  t.match(author, { id: 'u1', name: 'Ada', _links: { self: { href: '/users/u1' }, manager: { href: '/users/u2' } } })
+  t.match(author._embedded.manager, { name: 'Bob', _links: { self: { href: '/users/u2' } } })
+  t.equal(comments.total, 10)
+  t.equal(comments._links.self!.href, '/comments?articleId=a1&expand=author&limit=2')
+  t.match(comments._links.next!.href, /^\/comments\?articleId=a1&expand=author&limit=2&cursor=/)
+  t.match(comments._embedded.items, [
+    { text: 'c2', _links: { self: { href: '/comments/2' } }, _embedded: { author: { name: 'Bob' } } },
+    { text: 'c3', _links: { self: { href: '/comments/3' } }, _embedded: { author: { name: 'Ada' } } }
+  ])
+  for (const href of new Set(collectLinks(article))) t.equal((await app.inject(href)).statusCode, 200, href)
+  const next = await getHal(app, comments._links.next!.href)
+  t.match(next._embedded.items, [{ id: 5, _embedded: { author: { id: 'u1' } } }, { id: 6 }])
+
+  const plain = (await app.inject(url)).json() as { author: object, comments: { items: object[], total: number } }
+  t.match(plain, { author: { name: 'Ada', manager: { name: 'Bob' } }, comments: { total: 10 } })
+  t.notOk('_links' in plain.author || '_links' in plain.comments)
+})
+
+test('HAL lists embed what each item includes, and leave out what does not exist', async (t) => {
+  const app = await serveBlog(t)
+  const { _embedded: { items } } = await getHal(app, '/articles?expand=author,comments&expand.comments.limit=0')
+  t.strictSame(items.map(({ _embedded }) => Object.keys(_embedded)), [
+    ['author', 'comments'], ['author', 'comments'], ['comments'], ['comments']
+  ])
+  const { comments } = items[0]!._embedded as { comments: Resource }
+  t.strictSame(comments, { _links: { self: { href: '/comments?articleId=a1' } }, total: 10, _embedded: { items: [] } })
+  t.equal((await app.inject(comments._links.self!.href)).statusCode, 200)
+})
+
+test('HAL links items to what they are related to, without expand', async (t) => {
+  const app = await serveBlog(t)
+  const { _links, ...rest } = await getHal(app, '/articles/a1')
+  t.strictSame(_links, {
+    self: { href: '/articles/a1' },
+    collection: { href: '/articles' },
+    author: { href: '/users/u1' },
+    editor: { href: '/users/u2' },
+    comments: { href: '/comments?articleId=a1' }
+  })
+  t.notOk('_embedded' in rest)
+  const { _embedded: { items } } = await getHal(app, '/articles')
+  t.strictSame(items.map(({ _links: { author, editor } }) => [author?.href, editor?.href]), [
+    ['/users/u1', '/users/u2'], ['/users/u2', undefined], [undefined, undefined], ['/users/nobody', undefined]
+  ])
+  const selected = await getHal(app, '/articles/a1?fields=title')
+  t.strictSame(Object.keys(selected._links), ['self', 'collection', 'comments'], 'no id of an author that is left out')
+})
+
+test('links of relations escape ids, and follow nested collections and prefixes', async (t) => {
+  const one = memory()
+  const id = { generate: 'client' } as const
+  const formats = [json, hal]
+  const { teams, members, badges } = relate({
+    teams: define({ name: 'teams', schema: Type.Object({ id: Type.String() }), id, storage: one, formats }),
+    members: define({
+      name: 'members',
+      schema: Type.Object({ id: Type.String(), teamId: Type.String(), limit: Type.Optional(Type.String()) }),
+      id,
+      storage: one,
+      formats
+    }),
+    badges: define({
+      name: 'badges',
+      schema: Type.Object({ id: Type.String(), limit: Type.String() }),
+      id,
+      storage: one,
+      formats
+    })
+  }, {
+    teams: { people: { to: 'members', by: 'teamId' }, self: { to: 'badges', by: 'limit' }, badges: { to: 'badges', by: 'limit' } },
+    members: { team: { to: 'teams', property: 'teamId' } },
+    badges: { team: { to: 'teams', property: 'limit' } }
+  })
+  const app = Fastify()
+  t.after(() => app.close())
+  await app.register(async (context) => {
+    await context.register(collection, teams)
+    await context.register(collection, members.with(within(teams, 'teamId')))
+    await context.register(collection, badges)
+  }, { prefix: '/of/:tenant' })
+  await app.ready()
+  const name = 'a/b?&"<x>'
+  const at = encodeURIComponent(name)
+  await app.inject({ method: 'POST', url: '/of/7/teams', payload: { id: name } })
+  await app.inject({ method: 'POST', url: `/of/7/teams/${at}/members`, payload: { id: 'm1' } })
+  await app.inject({ method: 'POST', url: '/of/7/badges', payload: { id: 'b1', limit: name } })
+
+  const team = await getHal(app, `/of/7/teams/${at}?expand=people,badges`)
+  t.strictSame(team._links, {
+    self: { href: `/of/7/teams/${at}` },
+    collection: { href: '/of/7/teams' },
+    members: { href: `/of/7/teams/${at}/members` },
+    people: { href: `/of/7/teams/${at}/members` },
+    badges: { href: `/of/7/badges?limit.eq=${at}` }
+  })
+  const { people, badges: given } = team._embedded as { people: Resource, badges: Resource }
+  t.match(people._embedded.items, [{ _links: { self: { href: `/of/7/teams/${at}/members/m1` }, team: { href: `/of/7/teams/${at}` } } }])
+  t.match(given._embedded.items, [{ _links: { self: { href: '/of/7/badges/b1' } } }])
+  for (const href of collectLinks(team)) t.equal((await app.inject(href)).statusCode, 200, href)
+})
+
+test('HAL shows nothing that the caller may not read', async (t) => {
+  const app = await serveBlog(t, defineBlog({ hasRules: true }))
+  const url = '/articles/a1?expand=author,comments&expand.comments.limit=10'
+  const anonymous = await getHal(app, url)
+  t.strictSame(Object.keys(anonymous._embedded), ['comments'], 'no users')
+  const ids = (resource: Resource) => (resource._embedded.comments as Resource)._embedded.items.map(({ id }) => id)
+  t.notOk(ids(anonymous).includes(5), 'no spam')
+  const signedIn = await getHal(app, url, 'ada')
+  t.match(signedIn._embedded.author, { name: 'Ada' })
+  t.notOk('email' in (signedIn._embedded.author as Resource))
+  const root = await getHal(app, url, 'root')
+  t.match(root._embedded.author, { email: 'ada@example.com' })
+  t.ok(ids(root).includes(5))
+})
+
+test('the entity tag of HAL changes with what is embedded, and 304 works', async (t) => {
+  const app = await serveBlog(t)
+  const accept = 'application/hal+json'
+  const get = async (headers: Record<string, string> = {}) => {
+    return app.inject({ url: '/articles/a1?expand=author', headers: { accept, ...headers } })
+  }
+  const etag = String((await get()).headers.etag)
+  t.equal((await get({ 'if-none-match': etag })).statusCode, 304)
+  await app.inject({
+    method: 'PATCH',
+    url: '/users/u1',
+    headers: { 'content-type': 'application/merge-patch+json' },
+    payload: { name: 'Ada L' }
+  })
+  const changed = await get({ 'if-none-match': etag })
+  t.equal(changed.statusCode, 200)
+  t.match(changed.json(), { _embedded: { author: { name: 'Ada L' } } })
+})
