@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs'
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
+import { chromium } from 'playwright-core'
 import { test } from 'tap'
 import collection, { define, json } from '../../lib/index.ts'
 import { within } from '../../lib/features/within.ts'
@@ -15,7 +17,12 @@ interface Link {
 
 interface Resource extends Record<string, unknown> {
   _links: Record<string, Link>
-  _embedded: Record<string, Resource> & { items: Resource[] }
+  _embedded: { items: Resource[], [relation: string]: Resource | Resource[] }
+}
+
+/** Returns what a resource embeds for a relation. */
+function getEmbedded ({ _embedded }: Resource, relation: string): Resource {
+  return _embedded[relation] as Resource
 }
 
 async function getHal (app: FastifyInstance, url: string, user?: string): Promise<Resource> {
@@ -37,7 +44,7 @@ test('HAL embeds included items and lists with their links, and JSON does not ch
   const article = await getHal(app, url)
   t.notOk('author' in article || 'comments' in article, 'only in _embedded')
   t.strictSame(Object.keys(article._embedded), ['author', 'editor', 'comments'])
-  const { author, comments } = article._embedded as { author: Resource, comments: Resource }
+  const [author, comments] = [getEmbedded(article, 'author'), getEmbedded(article, 'comments')]
   t.match(author, { id: 'u1', name: 'Ada', _links: { self: { href: '/users/u1' }, manager: { href: '/users/u2' } } })
   t.match(author._embedded.manager, { name: 'Bob', _links: { self: { href: '/users/u2' } } })
   t.equal(comments.total, 10)
@@ -62,7 +69,7 @@ test('HAL lists embed what each item includes, and leave out what does not exist
   t.strictSame(items.map(({ _embedded }) => Object.keys(_embedded)), [
     ['author', 'comments'], ['author', 'comments'], ['comments'], ['comments']
   ])
-  const { comments } = items[0]!._embedded as { comments: Resource }
+  const comments = getEmbedded(items[0]!, 'comments')
   t.strictSame(comments, { _links: { self: { href: '/comments?articleId=a1' } }, total: 10, _embedded: { items: [] } })
   t.equal((await app.inject(comments._links.self!.href)).statusCode, 200)
 })
@@ -133,7 +140,7 @@ test('links of relations escape ids, and follow nested collections and prefixes'
     people: { href: `/of/7/teams/${at}/members` },
     badges: { href: `/of/7/badges?limit.eq=${at}` }
   })
-  const { people, badges: given } = team._embedded as { people: Resource, badges: Resource }
+  const [people, given] = [getEmbedded(team, 'people'), getEmbedded(team, 'badges')]
   t.match(people._embedded.items, [{ _links: { self: { href: `/of/7/teams/${at}/members/m1` }, team: { href: `/of/7/teams/${at}` } } }])
   t.match(given._embedded.items, [{ _links: { self: { href: '/of/7/badges/b1' } } }])
   for (const href of collectLinks(team)) t.equal((await app.inject(href)).statusCode, 200, href)
@@ -144,11 +151,11 @@ test('HAL shows nothing that the caller may not read', async (t) => {
   const url = '/articles/a1?expand=author,comments&expand.comments.limit=10'
   const anonymous = await getHal(app, url)
   t.strictSame(Object.keys(anonymous._embedded), ['comments'], 'no users')
-  const ids = (resource: Resource) => (resource._embedded.comments as Resource)._embedded.items.map(({ id }) => id)
+  const ids = (resource: Resource) => getEmbedded(resource, 'comments')._embedded.items.map(({ id }) => id)
   t.notOk(ids(anonymous).includes(5), 'no spam')
   const signedIn = await getHal(app, url, 'ada')
   t.match(signedIn._embedded.author, { name: 'Ada' })
-  t.notOk('email' in (signedIn._embedded.author as Resource))
+  t.notOk('email' in getEmbedded(signedIn, 'author'))
   const root = await getHal(app, url, 'root')
   t.match(root._embedded.author, { email: 'ada@example.com' })
   t.ok(ids(root).includes(5))
@@ -171,4 +178,51 @@ test('the entity tag of HAL changes with what is embedded, and 304 works', async
   const changed = await get({ 'if-none-match': etag })
   t.equal(changed.statusCode, 200)
   t.match(changed.json(), { _embedded: { author: { name: 'Ada L' } } })
+})
+
+const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+const skip = !existsSync(executablePath) && `there is no browser at ${executablePath}; CHROMIUM can name one`
+
+/** Returns the values that texts in XML stand for. Runs in a browser, whose types the compiler does not know here. */
+const parseXml = `(texts) => {
+  const toValue = (element, isArray = false) => {
+    const children = [...element.children]
+    const type = element.getAttribute('type') ?? (isArray ? 'array' : children.length > 0 ? 'object' : 'string')
+    if (type === 'null') return null
+    if (type === 'array') return children.map((child) => toValue(child))
+    if (type === 'object') return Object.fromEntries(children.map((child) => [child.tagName, toValue(child)]))
+    return type === 'string' ? element.textContent : JSON.parse(element.textContent)
+  }
+  return texts.map((text) => {
+    const { documentElement: root } = new DOMParser().parseFromString(text, 'application/xml')
+    if (root.querySelector('parsererror') !== null) throw new Error(root.textContent)
+    return toValue(root, root.tagName === 'items')
+  })
+}`
+
+test('a browser reads included items in XML as they are in JSON', { skip }, async (t) => {
+  const app = await serveBlog(t)
+  await app.inject({
+    method: 'PATCH',
+    url: '/users/u2',
+    headers: { 'content-type': 'application/merge-patch+json' },
+    payload: { name: '<Bob> & "Co" ]]>' }
+  })
+  const urls = [
+    '/articles/a1?expand=author.manager,editor,comments.author&expand.comments.limit=2&expand.comments.count=true',
+    '/articles?expand=author,comments&expand.comments.limit=1',
+    '/articles/a3?expand=author,comments'
+  ]
+  const contents = await Promise.all(urls.map(async (url) => {
+    const { body, headers } = await app.inject({ url, headers: { accept: 'application/xml' } })
+    t.equal(headers['content-type'], 'application/xml')
+    return body
+  }))
+  t.match(contents[0], '<comments type="object"><items type="array"><item type="object"><id type="number">2</id>')
+  t.match(contents[2], '<author type="null"/><comments type="object"><items type="array"/></comments>')
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  t.after(() => browser.close())
+  const page = await browser.newPage()
+  const parsed = await page.evaluate<unknown[]>(`(${parseXml})(${JSON.stringify(contents)})`)
+  for (const [index, url] of urls.entries()) t.strictSame(parsed[index], (await app.inject(url)).json(), url)
 })
