@@ -88,7 +88,7 @@ export function aggregates<
         parseString: (lists, request) => parseString(settings, lists, request),
         parseObject: (lists, query) => parseObject(settings, lists, query),
         parameters: describeParameters(settings),
-        output: buildOutputSchema(settings, known)
+        output: buildOutputSchema(settings, schema)
       })
     }
   }

@@ -1,5 +1,5 @@
 import type { FigureName } from '../../engine/aggregate-types.ts'
-import type { QueryableProperty } from '../../listing/queryable.ts'
+import { getBranches } from '../../schema/subschemas.ts'
 import type { DatePart, JsonSchema } from '../../storage/contract.ts'
 import { figureNames, maxBy, maxFigures } from './query.ts'
 import type { AggregateSettings } from './query.ts'
@@ -67,27 +67,39 @@ function describeNames (names: readonly string[], maximum: number, description: 
 }
 
 /** Returns the schema of the groups. */
-export function buildOutputSchema (
-  { by, of }: AggregateSettings,
-  known: ReadonlyMap<string, QueryableProperty>
-): JsonSchema {
+export function buildOutputSchema ({ by, of, maximum }: AggregateSettings, schema: JsonSchema): JsonSchema {
   const byProperties = [...by].map(([name, { property, part }]): [string, JsonSchema] => {
-    if (part === undefined) return [name, toNullable(known.get(property)!.schema)]
-    return [name, { type: ['string', 'null'], pattern: partPatterns[part], description: `The ${part} in UTC` }]
+    return [name, part === undefined ? toNullable(findSchema(schema, property)) : describePart(part)]
   })
   const figures = figureNames.filter((name) => of[name].length > 0).map((name): [string, JsonSchema] => {
-    const properties = of[name].map((property) => [property, describeFigure(name, known.get(property)!.schema)])
+    const properties = of[name].map((property) => [property, describeFigure(name, findSchema(schema, property))])
     return [name, toObject(Object.fromEntries(properties), [], figureDescriptions[name])]
   })
   const group = toObject({
     by: toObject(Object.fromEntries(byProperties), [], 'What the items of the group have in common'),
-    count: { type: 'integer', minimum: 0, description: 'How many items the group has' },
+    count: { ...countSchema, description: 'How many items the group has' },
     ...Object.fromEntries(figures)
   }, ['by'])
   return toObject({
-    groups: { type: 'array', items: group },
+    groups: { type: 'array', maxItems: maximum, items: group },
     more: { type: 'boolean', description: 'Whether there are more groups than the limit' }
   }, ['groups', 'more'])
+}
+
+const integerLimits = { format: 'int64', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
+const countSchema: JsonSchema = { type: 'integer', ...integerLimits, minimum: 0 }
+
+/** The property may be nested. Properties that do not exist were refused. */
+function findSchema (schema: JsonSchema, property: string): JsonSchema {
+  let found: JsonSchema | undefined = schema
+  for (const name of property.split('.')) found = findProperty(found, name)
+  return found ?? {}
+}
+
+/** An object that can be null is one of several branches. */
+function findProperty (schema: JsonSchema | undefined, name: string): JsonSchema | undefined {
+  if (schema === undefined) return undefined
+  return [schema, ...getBranches(schema)].find(({ properties }) => properties?.[name] !== undefined)?.properties?.[name]
 }
 
 function toObject (
@@ -104,17 +116,31 @@ function toObject (
   }
 }
 
-function describeFigure (name: FigureName, schema: JsonSchema): JsonSchema {
-  if (name === 'distinct') return { type: 'integer', minimum: 0 }
-  if (name === 'avg') return { type: ['number', 'null'] }
-  return toNullable(name === 'sum' ? { type: schema.type! } : schema)
+function describePart (part: DatePart): JsonSchema {
+  const pattern = partPatterns[part]
+  return { type: ['string', 'null'], pattern, maxLength: 13, description: `The ${part} in UTC` }
 }
 
+function describeFigure (name: FigureName, schema: JsonSchema): JsonSchema {
+  if (name === 'distinct') return countSchema
+  const isInteger = [schema, ...getBranches(schema)].some(({ type }) => [type].flat().includes('integer'))
+  if (name === 'sum' && isInteger) return { type: ['integer', 'null'], ...integerLimits }
+  return name === 'sum' || name === 'avg' ? { type: ['number', 'null'] } : toNullable(schema)
+}
+
+/** What a schema states about a property of items, and not about its values. */
+const itemKeywords: ReadonlySet<string> = new Set([
+  'default', 'readOnly', 'writeOnly', 'title', 'description', 'examples', '$id'
+])
+
 /** A group of items without a value has null. */
-function toNullable ({ type, enum: values, description, ...schema }: JsonSchema): JsonSchema {
+function toNullable (schema: JsonSchema): JsonSchema {
+  const entries = Object.entries(schema).filter(([keyword]) => !itemKeywords.has(keyword))
+  const { type, enum: values, ...kept } = Object.fromEntries(entries) as JsonSchema
+  if (type === undefined || kept.const !== undefined) return { anyOf: [Object.fromEntries(entries), { type: 'null' }] }
   return {
-    ...schema,
-    type: [type!, 'null'].flat(),
-    ...values !== undefined && { enum: [...values as readonly unknown[], null] }
+    type: [...new Set([type, 'null'].flat())],
+    ...kept,
+    ...values !== undefined && { enum: [...new Set([...values as readonly unknown[], null])] }
   }
 }
