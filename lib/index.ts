@@ -69,8 +69,10 @@ export { allowedActions } from './access/authorize.ts'
 export { corsOptions } from './service/cors.ts'
 export { define, defineWith } from './define.ts'
 export type { Defaults } from './define.ts'
+export type { GroupOf, GroupsOf, GroupsQuery } from './engine/aggregate-types.ts'
 export type {
   ActionCalls,
+  AggregateCall,
   BasicCalls,
   BulkCalls,
   CallFilter,

@@ -4,6 +4,7 @@ import type { RelatedClient } from './related-types.ts'
 import type {
   ActionMethods,
   AddsOfCollection,
+  AggregateMethods,
   BulkMethods,
   Call,
   Client,
@@ -11,7 +12,8 @@ import type {
   ItemOfCollection,
   ManyCall,
   Marks,
-  MatchedItems
+  MatchedItems,
+  Seen
 } from './types.ts'
 
 export type { BatchClient, BatchPart, BatchResult, BatchResults } from './batch-types.ts'
@@ -19,6 +21,8 @@ export type { ReadCall, RelatedClient, RelatedListQuery } from './related-types.
 export type {
   ActionMethods,
   AddsOfCollection,
+  AggregateMethod,
+  AggregateMethods,
   BulkMethods,
   Call,
   Client,
@@ -33,6 +37,7 @@ export type {
   Seen,
   Sent
 } from './types.ts'
+export type { AddedAggregates, FigureName, GroupOf, GroupsOf, GroupsQuery } from '../engine/aggregate-types.ts'
 export type { Patch } from '../http/merge-patch.ts'
 
 // A typed client over fetch. It imports nothing at run time, so browsers can load it as it is.
@@ -92,7 +97,8 @@ type StandardMethods<Items, Given extends Marks, Place> =
 export type ClientOf<Definition, Given extends Marks = object> =
   StandardMethods<ItemOfCollection<Definition>, Given, PlaceOf<Definition>> &
   ActionMethods<ItemOfCollection<Definition>, Given, AddsOfCollection<Definition>> &
-  BulkMethods<ItemOfCollection<Definition>, Given, AddsOfCollection<Definition>>
+  BulkMethods<ItemOfCollection<Definition>, Given, AddsOfCollection<Definition>> &
+  AggregateMethods<Seen<ItemOfCollection<Definition>, Given>, AddsOfCollection<Definition>>
 
 /**
  * Creates a typed client of the collection at a URI, for browsers and Node.js.
@@ -106,7 +112,7 @@ export function client<Definition, Given extends Marks = object> (
   base: string,
   options: ClientOptions = {}
 ): ClientOf<Definition, Given> {
-  const { fetch: fetchFunction = fetch, headers: commonHeaders, id = 'id' } = options
+  const { fetch: fetchFunction = fetch, headers: commonHeaders, id = 'id', aggregatePath = 'aggregate' } = options
   // By object: another copy of an item, read earlier or later, has another state.
   const tags = new WeakMap<object, string | undefined>()
 
@@ -265,6 +271,12 @@ export function client<Definition, Given extends Marks = object> (
     return writeMany(query, { ...call, method: 'DELETE' })
   }
 
+  async function aggregate (query: object = {}, call?: Call): Promise<unknown> {
+    const search = buildSearch(query)
+    const uri = `${base}/${aggregatePath}`
+    return (await send(search === '' ? uri : `${uri}?${search}`, call)).json()
+  }
+
   /** Whether an action is on an item: then it is called with an id, or with an item of this client. */
   function isTarget (value: unknown): value is Target {
     return typeof value === 'string' || typeof value === 'number' || tags.has(Object(value))
@@ -282,7 +294,7 @@ export function client<Definition, Given extends Marks = object> (
   }
 
   const collection: Record<string, unknown> = {
-    list, pages, create, read, replace, update, remove, createMany, updateMany, removeMany
+    list, pages, create, read, replace, update, remove, createMany, updateMany, removeMany, aggregate
   }
   // The functions above do not know the type of the items, and the names of custom actions are known to the types only.
   return new Proxy(collection, {

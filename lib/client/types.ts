@@ -1,6 +1,8 @@
 import type { Patch } from '../http/merge-patch.ts'
 import type { InputParameter } from '../engine/call-types.ts'
 import type { AddedAction, AddedBulk } from '../engine/action-info.ts'
+import type { AddedAggregates, GroupsOf, GroupsQuery, KnownNames } from '../engine/aggregate-types.ts'
+import type { AddedRelations, FlatRelatedFilter } from '../relations/types.ts'
 import type { PropertyOf } from '../schema/static.ts'
 
 export type { AddsOfCollection, ItemOfCollection } from '../collection.ts'
@@ -77,6 +79,14 @@ export interface ClientOptions {
    * client<typeof articles>('/articles', { id: 'slug' })
    */
   readonly id?: string
+  /**
+   * The `path` of `aggregates()`.
+   *
+   * @default 'aggregate'
+   * @example
+   * client<typeof orders>('/orders', { aggregatePath: 'figures' })
+   */
+  readonly aggregatePath?: string
 }
 
 /** The options of a single request. */
@@ -149,6 +159,36 @@ export interface ManyMethods<Item, Given extends Marks = object> {
    * const { ids } = await orders.removeMany({ 'createdAt.lt': '2026-01-01T00:00:00Z' }, { ids: true })
    */
   removeMany (query: ManyQuery<Item>, call?: ManyCall): Promise<MatchedItems>
+}
+
+/** The method that `aggregates()` adds. */
+export type AggregateMethods<Item, Adds> =
+  AggregateMethodOf<Item, Extract<Adds, AddedAggregates>, Extract<Adds, AddedRelations>>
+
+type AggregateMethodOf<Item, Added, Place> =
+  [Added] extends [never]
+    ? unknown
+    : Added extends AddedAggregates ? AggregateMethod<Item, Added, Place> : never
+
+/** Which items to compute figures over: properties to filter by, with or without an operator, and words. */
+type AggregateFilter<Item, Place> =
+  & ManyQuery<Item>
+  & ([Place] extends [never] ? unknown : Place extends AddedRelations ? FlatRelatedFilter<Place> : never)
+
+/** The method for figures over groups of items. */
+export interface AggregateMethod<Item, Added extends AddedAggregates, Place = never> {
+  /**
+   * Returns figures over the items that match, by groups.
+   *
+   * @example
+   * const { groups } = await orders.aggregate({ by: ['status'], sum: ['total'], 'total.gte': 10 })
+   */
+  aggregate<const Wanted extends GroupsQuery<Added> = Record<never, never>> (
+    query?: Wanted &
+      AggregateFilter<Item, Place> &
+      KnownNames<Wanted, GroupsQuery<Added> & AggregateFilter<Item, Place>>,
+    call?: Call
+  ): Promise<GroupsOf<Item, Wanted>>
 }
 
 /** Takes ids or items. A write with an item fails with a StaleError if the item has changed since it was read. */

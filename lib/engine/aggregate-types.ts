@@ -67,6 +67,9 @@ export type GroupsQuery<Added extends AddedAggregates> = {
   readonly [Name in FigureName]?: ReadonlyArray<PropertyWith<Added['of'], Name>>
 }
 
+/** Refuses names that are not known, which the compiler accepts in a type that it infers. */
+export type KnownNames<Given, Known> = { readonly [Name in Exclude<keyof Given, keyof Known>]?: never }
+
 /** A property that can be missing is null in a group. */
 type GroupValue<Value> = undefined extends Value ? Exclude<Value, undefined> | null : Value
 

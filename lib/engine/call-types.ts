@@ -1,7 +1,7 @@
 import type { Caller } from '../access/caller.ts'
 import type { Patch } from '../http/merge-patch.ts'
 import type { AddedAction, AddedBulk } from './action-info.ts'
-import type { AddedAggregates, GroupsOf, GroupsQuery } from './aggregate-types.ts'
+import type { AddedAggregates, GroupsOf, GroupsQuery, KnownNames } from './aggregate-types.ts'
 import type { Transaction } from '../options.ts'
 import type {
   AddedRelations,
@@ -181,6 +181,8 @@ type AggregateConditions<Item, Place> =
     ? Pick<CallQuery<Item>, 'filter'>
     : Place extends AddedRelations ? Pick<RelatedQuery<Place>, 'filter'> : never)
 
+type FilterOf<Query> = Query extends { readonly filter: infer Filter } ? Filter : unknown
+
 /** The method for figures over groups of items. */
 export interface AggregateCall<Item, Added extends AddedAggregates, Place = never> {
   /**
@@ -190,7 +192,10 @@ export interface AggregateCall<Item, Added extends AddedAggregates, Place = neve
    * const { groups } = await app.collection(orders).aggregate({ by: ['status'], sum: ['total'], sort: ['-sum.total'] })
    */
   aggregate<const Query extends GroupsQuery<Added> = Record<never, never>> (
-    query?: Query & AggregateConditions<Item, Place>,
+    query?: Query &
+      AggregateConditions<Item, Place> &
+      KnownNames<Query, GroupsQuery<Added> & AggregateConditions<Item, Place>> &
+      { readonly filter?: KnownNames<FilterOf<Query>, FilterOf<Required<AggregateConditions<Item, Place>>>> },
     options?: CallOptions
   ): Promise<GroupsOf<Item, Query>>
 }

@@ -8,6 +8,7 @@ import ts from 'typescript'
 import { client, ProblemError, StaleError } from '../../lib/client/client.ts'
 import collection, { corsOptions, define } from '../../lib/index.ts'
 import { action } from '../../lib/features/action.ts'
+import { aggregates } from '../../lib/features/aggregates.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { listen } from '../wire.ts'
@@ -321,4 +322,27 @@ test('a value with a comma is one value of a list', async (t) => {
   const names: string[] = []
   for await (const { name } of users.list({ sort: ['name'] })) names.push(name)
   t.strictSame(names, ['a', 'b'])
+})
+
+test('aggregate() returns figures by groups', async (t) => {
+  const definition = defineUsers().with(aggregates({ by: ['role', 'name'], of: { age: ['sum', 'max'] } }))
+  const { base, requests } = await service(t, definition)
+  const users = client<typeof definition, Given>(base)
+  for (const [name, role, age] of [['Ada', 'admin', 36], ['Bob', 'reader', 20], ['Eve', 'reader', 30]] as const) {
+    await users.create({ name, role, age })
+  }
+  const { groups, more } = await users.aggregate({
+    by: ['role'], sum: ['age'], count: true, sort: ['-sum.age'], limit: 1, 'age.lt': 36
+  })
+  t.strictSame([groups, more], [[{ by: { role: 'reader' }, count: 2, sum: { age: 50 } }], false])
+  t.equal(
+    requests.at(-1)!.path,
+    '/users/aggregate?by=role&sum=age&count=true&sort=-sum.age&limit=1&age.lt=36'
+  )
+  t.strictSame((await users.aggregate()).groups, [{ by: {}, count: 3 }])
+  t.equal((await users.aggregate({ by: ['name'], limit: 1 })).more, true)
+  await t.rejects(users.aggregate({ limit: 0 }), { code: 'invalid-query', content: { parameter: 'limit' } })
+  const renamed = client<typeof definition>(base, { aggregatePath: 'figures' })
+  await t.rejects(renamed.aggregate(), { code: 'not-found' })
+  t.equal(requests.at(-1)!.path, '/users/figures')
 })

@@ -1,0 +1,93 @@
+import { expect, test } from 'tstyche'
+import type { FastifyInstance } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import { client } from '../../lib/client/client.ts'
+import { define } from '../../lib/index.ts'
+import { aggregates } from '../../lib/features/aggregates.ts'
+import { idempotency } from '../../lib/features/idempotency.ts'
+import { relate } from '../../lib/relations/relate.ts'
+import { memory } from '../../lib/storage/memory.ts'
+
+declare const app: FastifyInstance
+
+const Order = Type.Object({
+  id: Type.Integer(),
+  status: Type.Union([Type.Literal('open'), Type.Literal('paid')]),
+  country: Type.Optional(Type.String()),
+  customerId: Type.Integer(),
+  total: Type.Integer(),
+  place: Type.Optional(Type.Object({ city: Type.String() })),
+  createdAt: Type.String()
+})
+
+const base = define({ name: 'orders', schema: Order, storage: memory() })
+const definition = base.with(idempotency(), aggregates({
+  by: ['status', 'country', 'place.city', 'createdAt.month'],
+  of: { total: ['sum', 'avg', 'min', 'max'], country: ['distinct', 'min'] },
+  maximum: 100
+}))
+
+async function getGroup<Group> (call: Promise<{ readonly groups: readonly Group[] }>): Promise<Group> {
+  return (await call).groups[0]!
+}
+
+test('groups have the types of what they are grouped by and of their figures, from code and by the client', async () => {
+  for (const orders of [app.collection(definition), client<typeof definition>('/orders')]) {
+    const group = await getGroup(orders.aggregate({
+      by: ['status', 'country', 'place.city', 'createdAt.month'],
+      sum: ['total'],
+      min: ['total', 'country'],
+      distinct: ['country'],
+      sort: ['-sum.total', 'status']
+    }))
+    expect(group.by).type.toBe<{
+      readonly status: 'open' | 'paid'
+      readonly country: string | null
+      readonly 'place.city': string | null
+      readonly 'createdAt.month': string
+    }>()
+    expect(group.sum).type.toBe<{ readonly total: number | null }>()
+    expect(group.min).type.toBe<{ readonly total: number | null, readonly country: string | null }>()
+    expect(group.distinct).type.toBe<{ readonly country: number }>()
+    expect(group).type.not.toHaveProperty('count')
+    expect(group).type.not.toHaveProperty('max')
+    expect((await getGroup(orders.aggregate({ count: true, avg: ['total'] }))).count).type.toBe<number>()
+    expect((await getGroup(orders.aggregate())).count).type.toBe<number>()
+    expect((await getGroup(orders.aggregate({ by: ['status'] }))).count).type.toBe<number>()
+    expect((await orders.aggregate()).more).type.toBe<boolean>()
+    expect(orders.aggregate).type.not.toBeCallableWith({ by: ['total'] })
+    expect(orders.aggregate).type.not.toBeCallableWith({ by: ['status'], bi: ['status'] })
+    expect(orders.aggregate).type.not.toBeCallableWith({ sum: ['country'] })
+    expect(orders.aggregate).type.not.toBeCallableWith({ max: ['country'] })
+    expect(orders.aggregate).type.not.toBeCallableWith({ sort: ['total'] })
+    expect(orders.aggregate).type.not.toBeCallableWith({ sort: ['sum.country'] })
+  }
+})
+
+test('conditions are those of lists', () => {
+  const calls = app.collection(definition)
+  expect(calls.aggregate).type.toBeCallableWith({ filter: { status: 'open', any: [{ 'total.gte': 1 }] }, q: 'x' })
+  expect(calls.aggregate).type.toBeCallableWith({}, { caller: 'ada' })
+  expect(calls.aggregate).type.not.toBeCallableWith({ filter: { stats: 'open' } })
+  const orders = client<typeof definition>('/orders', { aggregatePath: 'figures' })
+  expect(orders.aggregate).type.toBeCallableWith({ by: ['status'], status: 'open', 'total.gte': 1, q: 'x' })
+})
+
+test('with relations, conditions can be about related items', () => {
+  const customers = define({ name: 'customers', schema: Type.Object({ id: Type.Integer(), country: Type.String() }), storage: memory() })
+  const related = relate({ orders: definition, customers }, {
+    orders: { customer: { to: 'customers', property: 'customerId' } }
+  })
+  const calls = app.collection(related.orders)
+  expect(calls.aggregate).type.toBeCallableWith({ sum: ['total'], filter: { 'customer.country': 'AT' } })
+  expect(calls.aggregate).type.not.toBeCallableWith({ sum: ['total'], filter: { 'customer.contry': 'AT' } })
+  expect(client<typeof related.orders>('/orders').aggregate).type.toBeCallableWith({ 'customer.country': 'AT' })
+})
+
+test('only definitions with aggregates have the method, and options name properties', () => {
+  expect(app.collection(base)).type.not.toHaveProperty('aggregate')
+  expect(client<typeof base>('/orders')).type.not.toHaveProperty('aggregate')
+  expect(base.with).type.not.toBeCallableWith(aggregates({ by: ['nothing'] }))
+  expect(aggregates).type.not.toBeCallableWith({ of: { total: ['median'] } })
+  expect(aggregates).type.not.toBeCallableWith({ sums: ['total'] })
+})
