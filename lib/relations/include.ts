@@ -33,7 +33,7 @@ export async function include (
   const all: Related[] = []
   // One after the other, because a transaction has one connection.
   for (const inclusion of inclusions) all.push(await readRelated(entries, inclusion, operation))
-  const shown = new Map<Entry<object>, object>()
+  const shown = new Map<Entry<object>, Record<string, unknown>>()
   return {
     add (entry, embedding) {
       if (embedding !== undefined) {
@@ -43,7 +43,8 @@ export async function include (
       // The length of a page is limited before it is rendered, so each entry is shown twice.
       let added = shown.get(entry)
       if (added === undefined) {
-        added = Object.fromEntries(all.map((related) => [related.name, show(related, entry, operation)]))
+        added = {}
+        for (const related of all) added[related.name] = show(related, entry, operation)
         shown.set(entry, added)
       }
       return added
@@ -67,13 +68,13 @@ async function readRelated (
   const pages = relation.isMany
     ? await readPages(inclusion, values, { storage, context })
     : await readItems(inclusion, values, { storage, context })
-  const found: Array<Entry<object>> = []
-  for (const page of pages.values()) {
-    logUnreadable(collection.name, page, operation)
-    found.push(...page.entries)
-  }
-  const additions = inclusions.length === 0 ? [] : [await include(found, inclusions, operation)]
-  const buildUrl = relation.isMany ? prepareUrl(inclusion, operation) : () => undefined
+  for (const page of pages.values()) logUnreadable(collection.name, page, operation)
+  const additions = inclusions.length === 0
+    ? []
+    : [await include([...pages.values()].flatMap(({ entries }) => entries), inclusions, operation)]
+  // Most lists are included as a whole, and then no URL is needed.
+  let prepared: BuildUrl | undefined
+  const buildUrl: BuildUrl = (parent, last) => (prepared ??= prepareUrl(inclusion, operation))(parent, last)
   return { name: relation.name, inclusion: { ...inclusion, listQuery }, pages, additions, buildUrl }
 }
 
@@ -145,15 +146,15 @@ function show (related: Related, parent: Entry<object>, operation: Operation): u
   const { relation, listQuery } = inclusion
   const page = findPage(related, parent)
   const type = operation.isApp ? storedType : getType(inclusion)
-  const items = page.entries.map((entry) => applySelection(type, entry, { fields: listQuery.fields, additions }))
+  const selection = { fields: listQuery.fields, additions }
+  const items = page.entries.map((entry) => applySelection(type, entry, selection))
   if (!relation.isMany) return items[0] ?? null
+  const shown: { items: object[], total?: number, next?: string } = { items }
   const total = getTotal(inclusion, page)
+  if (total !== undefined) shown.total = total
   const next = buildNextUrl(related, parent, page)
-  return {
-    items,
-    ...total !== undefined && { total },
-    ...next !== undefined && { next }
-  }
+  if (next !== undefined) shown.next = next
+  return shown
 }
 
 function getTotal ({ listQuery: { count } }: Inclusion, { total = 0 }: Page<object>): number | undefined {
@@ -221,7 +222,8 @@ function getVersion (related: Related, parent: Entry<object>): string {
   const { target: { collection }, listQuery: { fields } } = inclusion
   const type = getType(inclusion)
   const { entries, more, total } = findPage(related, parent)
-  const versions = entries.map((entry) => getSelectionVersion(type, entry, { fields, additions }))
+  const selection = { fields, additions }
+  const versions = entries.map((entry) => getSelectionVersion(type, entry, selection))
   return `${versions.join()}.${collection.type.digest}${more ? '.more' : ''}${total === undefined ? '' : `.${total}`}`
 }
 

@@ -34,6 +34,8 @@ export function applySelection (
 
 /** Each selection is another representation, and has its own version. */
 export function getSelectionVersion (type: ItemType, entry: Entry<object>, { fields, additions }: Selection): string {
-  const selected = fields === undefined ? '' : `~${fields.join()}`
-  return type.getVersion(entry) + selected + additions.map(({ version }) => version(entry)).join('')
+  let selected = type.getVersion(entry)
+  if (fields !== undefined) selected += `~${fields.join()}`
+  for (const { version } of additions) selected += version(entry)
+  return selected
 }

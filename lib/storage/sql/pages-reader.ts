@@ -116,7 +116,7 @@ class PagesReader<Item> {
     const text = pages.buildPages({ ...this.#describeColumn(parameters, values), list, found })
     const rows = await this.#session.rows({ text, values: parameters.values, context: this.#pagesQuery.context })
     const groups: Row[][] = values.map(() => [])
-    for (const [number, ...row] of rows) groups[Number(number)]?.push(row)
+    for (const row of rows) groups[Number(row[0])]?.push(row.slice(1))
     return groups
   }
 
