@@ -32,6 +32,12 @@ export const setups: Record<string, () => Promise<App>> = {
   arktype: async () => (await import('./contestants/schemas.ts')).arktype
 }
 
+/**
+ * Of bench/relations.ts, in bench/related-server.ts: the library, and the same statements hand-written, without and
+ * with the headers of the library.
+ */
+export const relatedContestants = ['related', 'related plain', 'related features'] as const
+
 export async function app (name: string): Promise<App> {
   const contestant = await contestants[name]?.()
   if (contestant === undefined || !('open' in contestant)) {

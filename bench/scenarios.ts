@@ -61,8 +61,9 @@ export function getNext (link: string) {
 /** The requests of the scenarios; constant requests are built once. */
 function createSteps ({ collection, item, list, filtered, missing, patch, ...status }: Dialect) {
   const gets = Array.from({ length: 1000 }, (_, number) => format('GET', item(seedId(number))))
-  const [pageOne, pageFiltered, nothing, wrong] = [
+  const [pageOne, pageRelated, pageFiltered, nothing, wrong] = [
     format('GET', list),
+    format('GET', '/articles?limit=20&expand=author,comments&expand.comments.limit=5'),
     format('GET', filtered),
     format('GET', missing),
     formatWithContent('POST', collection, { content: invalid })
@@ -103,6 +104,8 @@ function createSteps ({ collection, item, list, filtered, missing, patch, ...sta
         return formatWithContent('POST', '/batch', { content: `[${parts.join()}]` })
       }
     },
+    /** Articles, each with its author and 5 comments. */
+    listRelated: { status: [200], request: () => pageRelated },
     createInvalid: { status: [status.invalid], request: () => wrong },
     replace: {
       status: [200],
@@ -133,6 +136,9 @@ const customAction = 'custom action'
 export const batched = 'batch of 10 creates'
 export const single = '10 creates'
 
+/** Only the contestants of bench/relations.ts have it. */
+export const relatedList = 'list with related items'
+
 /** One row per scenario; a turn is all of its steps. */
 export function createScenarios (dialect: Dialect): Record<string, Scenario> {
   const step = createSteps(dialect)
@@ -149,14 +155,17 @@ export function createScenarios (dialect: Dialect): Record<string, Scenario> {
     'get 404': { steps: [step.getMissing] },
     [customAction]: { steps: [step.rename] },
     [single]: { steps: Array.from({ length: batchLength }, () => step.create) },
-    [batched]: { steps: [step.batch], against: single }
+    [batched]: { steps: [step.batch], against: single },
+    [relatedList]: { steps: [step.listRelated] }
   }
 }
 
 export const scenarios = createScenarios(own)
 
 /** Those that every contestant can have. */
-export const commonScenarios = Object.keys(scenarios).filter((name) => ![customAction, single, batched].includes(name))
+export const commonScenarios = Object.keys(scenarios).filter((name) => (
+  ![customAction, single, batched, relatedList].includes(name)
+))
 
 const known = new Map<string, Record<string, Scenario>>()
 

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { GCProfiler, getHeapStatistics } from 'node:v8'
 import type { AddressInfo } from 'node:net'
-import { start } from './contestants.ts'
+import { relatedContestants, start } from './contestants.ts'
 import { peers, startPeer } from './peers.ts'
 import { spread } from './statistics.ts'
 import { fill, reset, storages } from './storages.ts'
@@ -112,6 +112,11 @@ async function runPeer () {
   return peer.server
 }
 
+async function runRelated () {
+  const { startRelated } = await import('./related-server.ts')
+  return startRelated(name, kind)
+}
+
 async function runContestant () {
   const opened = await storages[kind]!()
   let filled: Promise<void> | undefined
@@ -134,7 +139,9 @@ process.on('message', async ({ order, file = '' }: Order) => process.send!(await
 process.on('disconnect', () => process.exit())
 
 try {
-  const server = Object.hasOwn(peers, name) ? await runPeer() : await runContestant()
+  const server = relatedContestants.some((one) => one === name)
+    ? await runRelated()
+    : Object.hasOwn(peers, name) ? await runPeer() : await runContestant()
   const { port } = server.address() as AddressInfo // a TCP server's address is never a string
   // V8 would do it at a random time in the first second or later, and code compiled afterward is a seventh slower.
   // With it, all contestants are measured under the same conditions, those of a server that has been running for a

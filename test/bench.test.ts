@@ -6,11 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import Fastify from 'fastify'
 import { test } from 'tap'
-import { contestants, start } from '../bench/contestants.ts'
+import { contestants, relatedContestants, start } from '../bench/contestants.ts'
 import { openSqlite } from '../bench/databases.ts'
 import { Load } from '../bench/failover/load.ts'
 import { defineOrders } from '../bench/failover/orders.ts'
-import { commonScenarios, getNext, getScenario } from '../bench/scenarios.ts'
+import { startRelated } from '../bench/related-server.ts'
+import { commonScenarios, getNext, getScenario, relatedList } from '../bench/scenarios.ts'
 import type { Client } from '../bench/scenarios.ts'
 import { fill } from '../bench/storages.ts'
 import { findTypeCircles } from '../bench/structure/imports.ts'
@@ -93,6 +94,24 @@ async function collectAnswers (
   await new Promise((resolve) => server.close(resolve))
   return found
 }
+
+test('a list with related items is the same, hand-written and by the library', async (t) => {
+  const bodies = new Map<string, string>()
+  for (const name of relatedContestants) {
+    const server = await startRelated(name, 'sqlite')
+    t.teardown(() => server.close())
+    const { port } = server.address() as AddressInfo
+    const [step] = getScenario(name, relatedList)!.steps
+    const [, path = ''] = step!.request({} as Client).split(' ')
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: 'close' } })
+    t.equal(response.status, 200)
+    t.equal(response.headers.has('etag'), name !== 'related plain')
+    bodies.set(name, await response.text())
+  }
+  const [ours, ...others] = bodies.values()
+  t.equal(JSON.parse(ours!)[19].comments.items.length, 5)
+  for (const other of others) t.equal(other, ours)
+})
 
 test('a custom action sends the same response as the hand-written route', async (t) => {
   const names = ['custom action']
