@@ -3,6 +3,7 @@ import type { ActionName, AnyActionName } from '../action.ts'
 import { toCollection } from '../collection.ts'
 import type { Collection, Definition } from '../collection.ts'
 import { getStatus, isUnreachable, ProblemError } from '../failure.ts'
+import { isPrivate } from '../http/cache-control.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
@@ -288,11 +289,20 @@ export function canIdentify ({ access, parent }: Collection): boolean {
   return rules.length > 0 && rules.every(({ authenticate }) => authenticate !== undefined)
 }
 
-/** If responses of an action depend on the caller, all of them have the policy of responses to credentials. */
-export function getCachePolicy ({ access, parent, cache }: Collection, action: AnyActionName): CachePolicy {
+/**
+ * If responses of an action depend on the caller, all of them have the policy of responses to credentials. A custom
+ * action may depend on it whatever its rule is, because it knows the caller; and `cache` was only checked for reads.
+ */
+export function getCachePolicy (collection: Collection, action: AnyActionName): CachePolicy {
+  const { access, parent, cache, attached } = collection
   const policy = action === 'list' ? cache.list : cache.read
-  const isDependent = dependsOnCaller(access, action) || dependsOnCaller(parent?.collection.access, 'read')
-  return isDependent ? { ...policy, dependsOnCaller: true } : policy
+  const isCustom = attached.actions.has(action)
+  const isDependent = dependsOnCaller(access, action) ||
+    dependsOnCaller(parent?.collection.access, 'read') ||
+    (isCustom && access?.authenticate !== undefined)
+  if (!isDependent) return policy
+  const isShared = isCustom && !isPrivate(policy.withCredentials)
+  return { ...policy, ...isShared && { withCredentials: 'no-store' }, dependsOnCaller: true }
 }
 
 /** The request headers that a response with this policy depends on, if it may be stored at all. */

@@ -52,7 +52,11 @@ const numberPattern = /^-?\d{1,400}(?:\.\d{1,400})?(?:e[+-]?\d{1,3})?$/i
 
 function readScalar (text: string, schema: JsonSchema): unknown {
   const types = getTypes(schema)
-  if ((types.includes('number') || types.includes('integer')) && numberPattern.test(text)) return Number(text)
+  if ((types.includes('number') || types.includes('integer')) && numberPattern.test(text)) {
+    const number = Number(text)
+    // JSON has no infinity.
+    return Number.isFinite(number) ? number : text
+  }
   if (types.includes('boolean') && (text === 'true' || text === 'false')) return text === 'true'
   return text
 }

@@ -97,6 +97,7 @@ test('invalid input is refused as in a POST', async (t) => {
     'quantity=0': '/quantity must be >= 1',
     'quantity=1&quantity=2': '/quantity must be integer',
     'quantity=1&gift=maybe': '/gift must be boolean',
+    'quantity=1&rate=1e999': '/rate must be number',
     'quantity=1&other=1': '/other is not a known property'
   }
   for (const [query, expected] of Object.entries(invalid)) {
@@ -114,4 +115,36 @@ test('only actions that a query string can call are served by GET', async (t) =>
   t.equal(await allow('/orders/search'), 'POST, OPTIONS')
   t.equal(await allow('/orders/1/touch'), 'POST, OPTIONS')
   t.equal((await app.inject('/orders/1/touch')).statusCode, 405)
+})
+
+test('what depends on the caller is not stored by shared caches', async (t) => {
+  const app = Fastify()
+  t.after(() => app.close())
+  const Me = Type.Object({ name: Type.String() })
+  const run = ({ caller }: { caller?: unknown }) => ({ output: { name: String(caller) } })
+  for (const [name, cache] of [['public', 'public, max-age=60'], ['private', 'private, max-age=60']] as const) {
+    await app.register(collection, define({
+      name,
+      schema: Order,
+      id: { generate: 'storage' },
+      storage: memory(),
+      cache,
+      access: { authenticate: ({ request }) => request.headers['x-user']?.toString(), allow: 'public', vary: ['X-User'] }
+    }).with(
+      action('me', { on: 'collection', safe: true, output: Me, run }),
+      action('account', { on: 'collection', safe: true, allow: 'authenticated', output: Me, run })
+    ))
+  }
+  for (const headers of [{}, { 'x-user': 'ada' }]) {
+    for (const [url, expected] of Object.entries({
+      '/public': 'public, max-age=60',
+      '/public/me': 'no-store',
+      '/public/account': 'no-store',
+      '/private/me': 'private, max-age=60'
+    })) {
+      const response = await app.inject({ url, headers })
+      t.equal(response.headers['cache-control'], expected, url)
+      if (url === '/private/me') t.match(response.headers.vary, /X-User/i)
+    }
+  }
 })
