@@ -18,6 +18,8 @@ import { maxLevels } from '../listing/relation-limits.ts'
 import { Problem } from '../http/problems.ts'
 import { getRegistered } from '../registry.ts'
 import type { ListQuery } from '../listing/list-query.ts'
+import { hashVersions } from '../response/representation.ts'
+import type { Addition } from '../response/selection.ts'
 import type { Entry, RelationKey } from '../storage/contract.ts'
 import { RelationAccess } from './caller-relations.ts'
 import { parseExpansion } from './expansion.ts'
@@ -223,7 +225,7 @@ interface Included {
 async function addIncluded (outcome: Outcome, { inclusions, operation, access }: Included): Promise<Outcome> {
   if (outcome.kind !== 'entry' && outcome.kind !== 'page' && outcome.kind !== 'groups') return outcome
   const entries = getEntries(outcome)
-  const addition = inclusions.length === 0 ? undefined : await include(entries, inclusions, operation)
+  const addition = inclusions.length === 0 ? undefined : shorten(await include(entries, inclusions, operation))
   const { dependsOnCaller, names } = access
   return { ...outcome, related: merge(outcome.related, { addition, dependsOnCaller, collections: names }) }
 }
@@ -231,6 +233,11 @@ async function addIncluded (outcome: Outcome, { inclusions, operation, access }:
 function getEntries (outcome: EntryOutcome | PageOutcome | GroupsOutcome): ReadonlyArray<Entry<object>> {
   if (outcome.kind === 'groups') return []
   return outcome.kind === 'entry' ? [outcome.entry] : outcome.page.entries
+}
+
+/** The versions of all included items would make an entity tag longer than clients accept. */
+function shorten ({ add, version }: Addition): Addition {
+  return { add, version: (entry) => `+${hashVersions(version(entry))}` }
 }
 
 /** A feature of the app may add something as well. */

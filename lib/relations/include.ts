@@ -223,7 +223,8 @@ function getVersion (related: Related, parent: Entry<object>): string {
   const type = getType(inclusion)
   const { entries, more, total } = findPage(related, parent)
   const selection = { fields, additions }
-  const versions = entries.map((entry) => getSelectionVersion(type, entry, selection))
+  // Another item may have the same version.
+  const versions = entries.map((entry) => `${entry.id} ${getSelectionVersion(type, entry, selection)}`)
   return `${versions.join()}.${collection.type.digest}${more ? '.more' : ''}${total === undefined ? '' : `.${total}`}`
 }
 
