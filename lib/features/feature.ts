@@ -75,6 +75,8 @@ export interface CollectionInfo {
   readonly cache: { readonly list: CachePolicy, readonly read: CachePolicy }
   /** The option `filter`. */
   readonly filter: readonly string[] | undefined
+  /** The name of the current collection, if this is an older version of it. */
+  readonly versionOf: string | undefined
 }
 
 /** A write of one item, in its transaction. */
