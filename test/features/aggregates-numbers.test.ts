@@ -21,6 +21,7 @@ const Sale = Type.Object({
   price: Type.Optional(Type.Number()),
   place: Type.Optional(Type.Object({ city: Type.Optional(Type.String()), floor: Type.Optional(Type.Integer()) })),
   isPaid: Type.Optional(Type.Boolean()),
+  owner: Type.Optional(Type.String({ format: 'uuid' })),
   day: Type.Optional(Type.String({ format: 'date' })),
   at: Type.Optional(Type.String({ format: 'date-time' }))
 })
@@ -32,12 +33,13 @@ interface Row {
   readonly price?: number
   readonly place?: { readonly city?: string, readonly floor?: number }
   readonly isPaid?: boolean
+  readonly owner?: string
   readonly day?: string
   readonly at?: string
 }
 
 const by = [
-  'team', 'amount', 'place.city', 'place.floor', 'isPaid', 'day', 'day.year', 'day.month', 'day.day',
+  'team', 'amount', 'place.city', 'place.floor', 'isPaid', 'owner', 'day', 'day.year', 'day.month', 'day.day',
   'at', 'at.year', 'at.month', 'at.day', 'at.hour'
 ] as const
 
@@ -49,6 +51,7 @@ const of = {
   'place.floor': ['distinct', 'sum', 'avg', 'min', 'max'],
   day: ['distinct', 'min', 'max'],
   at: ['distinct', 'min', 'max'],
+  owner: ['distinct', 'min', 'max'],
   isPaid: ['distinct']
 } as const
 
@@ -140,6 +143,21 @@ for (const { name, skip, open } of all) {
     ])
   })
 
+  test(`sums of numbers that no double can represent are refused: ${name}`, { skip }, async (t) => {
+    const { storage, prepare, database } = await open()
+    const definition = sales({ storage })
+    await prepare(definition)
+    const app = await serve(t, definition)
+    t.after(async () => database?.end())
+    for (const id of [1, 2]) await app.collection(definition).create({ id, team: 'a', price: 1.5e308 })
+    for (const search of ['sum=price', 'avg=price', 'by=team&sum=price', 'sum=price&team=a']) {
+      t.match((await request(app, `GET /sales/aggregate?${search}`)).json(), {
+        status: 400, code: 'invalid-query', detail: /^A sum is too large to be exact/
+      }, search)
+    }
+    t.strictSame(await getGroups(app, 'max=price'), [{ by: {}, max: { price: 1.5e308 } }])
+  })
+
   test(`random queries have the groups of a naive evaluator: ${name}`, { skip }, async (t) => {
     const { storage, prepare, database } = await open()
     const definition = sales({ storage })
@@ -168,8 +186,8 @@ interface Query {
   readonly count?: boolean
   readonly sum?: Array<'amount' | 'price' | 'place.floor'>
   readonly avg?: Array<'amount' | 'price' | 'place.floor'>
-  readonly min?: Array<'team' | 'amount' | 'price' | 'place.city' | 'day' | 'at'>
-  readonly max?: Array<'team' | 'amount' | 'price' | 'place.city' | 'day' | 'at'>
+  readonly min?: Array<'team' | 'amount' | 'price' | 'place.city' | 'owner' | 'day' | 'at'>
+  readonly max?: Array<'team' | 'amount' | 'price' | 'place.city' | 'owner' | 'day' | 'at'>
   readonly distinct?: Array<keyof typeof of>
   readonly sort?: never[]
   readonly limit?: number
@@ -183,6 +201,7 @@ const drawRows = fc.array(fc.record({
   price: fc.integer({ min: -8, max: 8 }).map((quarters) => quarters === 0 ? 0 : quarters / 4),
   place: fc.record({ city: fc.constantFrom('Rome', 'Bonn'), floor: fc.integer({ min: 0, max: 3 }) }, { requiredKeys: [] }),
   isPaid: fc.boolean(),
+  owner: fc.constantFrom('0190a000-0000-7000-8000-00000000000a', 'f190a000-0000-4000-8000-000000000000'),
   day: fc.constantFrom('2023-12-31', '2024-01-01', '2024-02-29', '2024-03-01'),
   at: fc.constantFrom(
     '2023-12-31T23:59:59.999Z', '2024-01-01T00:00:00.000Z', '2024-02-29T23:00:00.000Z', '2024-02-29T23:59:59.000Z'
@@ -198,8 +217,8 @@ const drawQuery = fc.record({
   count: fc.boolean(),
   sum: names(['amount', 'price', 'place.floor'] as const),
   avg: names(['amount', 'price', 'place.floor'] as const),
-  min: names(['team', 'amount', 'price', 'place.city', 'day', 'at'] as const),
-  max: names(['team', 'amount', 'price', 'place.city', 'day', 'at'] as const),
+  min: names(['team', 'amount', 'price', 'place.city', 'owner', 'day', 'at'] as const),
+  max: names(['team', 'amount', 'price', 'place.city', 'owner', 'day', 'at'] as const),
   distinct: names(Object.keys(of) as Array<keyof typeof of>),
   limit: fc.integer({ min: 1, max: 6 }),
   team: fc.constantFrom('red', 'ä', 'none'),

@@ -52,7 +52,7 @@ export async function readAggregates (
     `FROM (${matching}) AS matching` +
     (groups.length === 0 ? '' : ` GROUP BY ${groups.join(', ')} ORDER BY ${orderBy.join(', ')}`) +
     ` LIMIT ${parameters.bind(dialect.limit(limit + 1))}`
-  const rows = await readRows(session, { text, values: parameters.values, context }, figures)
+  const rows = await readRows(layout, session, { text, values: parameters.values, context }, query)
   return {
     groups: rows.slice(0, limit).map((row) => ({
       by: groups.map((_, index) => readValue(sources[index]!, row[index])),
@@ -186,17 +186,23 @@ async function aggregateChecked (
   return aggregation.getResult()
 }
 
-/** SQLite adds up integers of 64 bits, and fails beyond that. */
+/** SQLite fails to add up integers beyond 64 bits, and PostgreSQL doubles beyond their range. */
+const overflow = /integer overflow|out of range: overflow/
+
 async function readRows (
+  { dialect }: Layout,
   session: Session,
   statement: Statement,
-  figures: readonly Figure[]
+  { figures, filter }: AggregateQuery
 ): Promise<readonly Row[]> {
   try {
     return await session.rows(statement)
   } catch (error) {
-    if (!String((error as Partial<Error> | undefined)?.message).includes('integer overflow')) throw error
     const sum = figures.find(({ figure }) => figure === 'sum' || figure === 'avg')
-    throw new InexactSum(sum !== undefined && 'property' in sum ? sum.property : '')
+    if (sum === undefined || !('property' in sum)) throw error
+    // Servers may write messages in another language. Without values to compare, only a sum can be out of range.
+    const isOverflow = overflow.test(String((error as Partial<Error> | undefined)?.message)) ||
+      (filter === undefined && dialect.isDataException(error))
+    throw isOverflow ? new InexactSum(sum.property) : error
   }
 }
