@@ -13,10 +13,11 @@ import { version } from '../../lib/features/version/version.ts'
 import { within } from '../../lib/features/within.ts'
 import { xml } from '../../lib/formats/xml.ts'
 import collection, { define, describeLayers, json, problem, ProblemError, registry } from '../../lib/index.ts'
-import type { Definition, Options } from '../../lib/index.ts'
+import type { Definition, Options, StatementEvent } from '../../lib/index.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { modified, request } from '../app.ts'
+import { databases } from '../storage/databases.ts'
 import { storages } from '../storages.ts'
 
 const Order = Type.Object({
@@ -462,6 +463,43 @@ test('filters by relations work, and what the caller cannot read of them does no
     (await app.collection(related.sales).aggregate({ sum: ['total'], filter: { customer: { country: 'DE' } } })).groups,
     [{ by: {}, sum: { total: 2 } }]
   )
+})
+
+test('an aggregate is one statement, with the scope and the relation inside', async (t) => {
+  const database = await databases.find(({ name }) => name === 'sqlite')!.open()
+  const storage = database.adapter()
+  const customers = define({
+    name: 'customers',
+    schema: Type.Object({ id: Type.Integer(), country: Type.String() }),
+    id: { generate: 'client' },
+    storage
+  })
+  const sales = define({
+    name: 'orders',
+    schema: Type.Object({ id: Type.Integer(), customerId: Type.Integer(), tenant: Type.String(), total: Type.Integer() }),
+    id: { generate: 'client' },
+    storage,
+    access: { allow: 'public', scope: () => ({ values: { tenant: 'a' } }) }
+  }).with(aggregates({ by: ['customerId'], of: { total: ['sum', 'avg'] } }))
+  const related = relate({ customers, sales }, { sales: { customer: { to: 'customers', property: 'customerId' } } })
+  for (const definition of [related.customers, related.sales]) await storage.createTable(definition)
+  const app = await open(t, related.customers, related.sales)
+  t.after(() => database.end())
+  await app.collection(related.customers).create({ id: 1, country: 'AT' })
+  for (const [id, tenant] of [[1, 'a'], [2, 'a'], [3, 'b']] as const) {
+    await app.collection(related.sales).create({ id, tenant, customerId: 1, total: id })
+  }
+  const statements: string[] = []
+  const channel = tracingChannel<unknown, StatementEvent>('fastify-collections:statement')
+  const subscriber = { start: (event: unknown) => { statements.push((event as StatementEvent).text) } }
+  channel.subscribe(subscriber as never)
+  t.after(async () => channel.unsubscribe(subscriber as never))
+  t.strictSame(
+    await getRows(app, 'by=customerId&sum=total&avg=total&customer.country=AT&sort=-sum.total'),
+    [[1, 3, 1.5]]
+  )
+  t.equal(statements.length, 1, statements.join('\n'))
+  t.match(statements[0], /^SELECT .*"tenant".*"customers".* GROUP BY .* LIMIT \?/)
 })
 
 test('path renames the last segment, and the query syntaxes of admin clients are not those of aggregates', async (t) => {
