@@ -476,7 +476,12 @@ test('an aggregate is one statement, with the scope and the relation inside', as
   })
   const sales = define({
     name: 'orders',
-    schema: Type.Object({ id: Type.Integer(), customerId: Type.Integer(), tenant: Type.String(), total: Type.Integer() }),
+    schema: Type.Object({
+      id: Type.Integer(),
+      customerId: Type.Integer(),
+      tenant: Type.String(),
+      total: Type.Integer()
+    }),
     id: { generate: 'client' },
     storage,
     access: { allow: 'public', scope: () => ({ values: { tenant: 'a' } }) }

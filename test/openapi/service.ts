@@ -7,6 +7,7 @@ import collection, { json } from '../../lib/index.ts'
 import { html } from '../../lib/formats/html.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { action } from '../../lib/features/action.ts'
+import { aggregates } from '../../lib/features/aggregates.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { reactAdmin } from '../../lib/features/query-syntaxes/react-admin.ts'
@@ -39,6 +40,7 @@ const allUsers = define({
   cache: 'max-age=60',
   storage: memory()
 }).with(
+  aggregates({ by: ['role', 'nickname', 'createdAt.month'], of: { name: ['min', 'distinct'] }, maximum: 100 }),
   action('rename', {
     input: Type.Object({ name: Type.String(line(100)) }),
     when: ({ item }) => item.role === 'author' || 'Only authors can be renamed.',
