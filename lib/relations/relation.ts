@@ -211,8 +211,20 @@ export function checkRelations (collection: Collection): void {
     const { collection: target } = relation.findTarget(collection)
     const action = relation.isMany ? 'list' : 'read'
     checkHooks(collection, target, { what: `the relation "${relation.name}"`, action })
+    checkParent(relation, target)
     checkReadable(relation, collection, target)
     checkFilterable(relation, target)
+  }
+}
+
+/** Whether the caller can see the parents of nested items is part of each statement. */
+function checkParent ({ name, to }: Relation, target: Collection): void {
+  for (let inner = target; inner.parent !== undefined; inner = inner.parent.collection) {
+    const { collection: parent } = inner.parent
+    const { database, supports } = inner.storage
+    if (database !== undefined && database === parent.storage.database && supports.relations === true) continue
+    throw new BadOption(target.name, `the relation "${name}" leads to ${to}, which is nested in ${parent.name}, ` +
+      'but their rows cannot be related. Store both in one database, or remove the relation.')
   }
 }
 

@@ -4,6 +4,7 @@ import { test } from 'tap'
 import { define } from '../../lib/index.ts'
 import { action } from '../../lib/features/action.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
+import { within } from '../../lib/features/within.ts'
 import { version } from '../../lib/features/version/version.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -115,6 +116,20 @@ test('the lists of the other collection can be filtered by the property, so that
     articles: define({ name: 'articles', schema: Article, id, storage: one, list: { filter: ['title'] } })
   }, { authors: { articles: { to: 'articles', by: 'authorId' } } })
   await t.rejects(async () => (await build(t, Object.values(related))).ready(), { message: /Add it to list\.filter of articles/ })
+})
+
+test('what a relation leads to is in the same database as what it is nested in', async (t) => {
+  const defined = defineBoth({ storage: await openOther() })
+  const Note = Type.Object({ id: Type.Integer(), articleId: Type.Integer(), authorId: Type.Integer() })
+  const defineNotes = (parent: 'articles' | 'authors', property: 'articleId' | 'authorId') => {
+    const notes = define({ name: 'notes', schema: Note, id, storage: memory() }).with(within(defined[parent], property))
+    return relate({ ...defined, notes }, { articles: { notes: { to: 'notes', by: 'articleId' } } })
+  }
+  await t.rejects(
+    async () => (await build(t, Object.values(defineNotes('authors', 'authorId')))).ready(),
+    { message: /leads to notes, which is nested in authors, but their rows cannot be related/ }
+  )
+  await t.resolves(async () => (await build(t, Object.values(defineNotes('articles', 'articleId')))).ready())
 })
 
 test('collections of different databases include items, but do not filter or sort by them', async (t) => {
