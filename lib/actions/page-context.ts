@@ -110,7 +110,13 @@ function findRelatedPaths (
   const paths = new Map<string, string>()
   for (const { property, isMany, findTarget } of collection.attached.relations.values()) {
     if (isMany) continue
-    const path = findTarget(collection).path.replace(/:(\w+)/g, (parameter, name: string) => values[name] ?? parameter)
+    const target = findTarget(collection)
+    // The id of the item that the other one is nested in is not known.
+    if (target.collection.parent !== undefined) continue
+    const path = target.path.replace(/:(\w+)/g, (parameter, name: string) => {
+      const value = values[name]
+      return value === undefined ? parameter : encodeURIComponent(value)
+    })
     if (!path.includes(':')) paths.set(property, path)
   }
   return paths

@@ -51,7 +51,13 @@ export function buildPage (collection: Collection, request: Request, outcome: Pa
   if (cached !== undefined) return ok(cached.content, cached.whole, applied)
 
   const getLinks = () => ({ self: { href: search === '' ? path : `${path}?${search}` }, ...links })
-  const content = representList(presentation, page.entries, { format, path, links: getLinks, selection })
+  const content = representList(presentation, page.entries, {
+    format,
+    path,
+    links: getLinks,
+    selection,
+    getTitles: related?.getTitles
+  })
   const whole = { ...headers, 'content-type': format.mediaType }
   if (isCacheable) presentation.pages.add(request, { versions, total: page.total, headers, whole, content })
   return markDependence(collection, outcome, ok(content, whole, applied))

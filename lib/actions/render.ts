@@ -21,7 +21,6 @@ import {
 } from '../response/representation.ts'
 import { moved, noContent, notModified, ok } from '../response/response.ts'
 import type { Response } from '../response/response.ts'
-import type { Selection } from '../response/selection.ts'
 import { renderWritten, respondToCreate, respondToUpdate, respondToWrite } from '../response/write-response.ts'
 import { buildMatchedSchema } from '../schema/matched.ts'
 import type { Entry, Id, JsonSchema } from '../storage/contract.ts'
@@ -55,16 +54,18 @@ function withoutStoring (result: Result): Result {
 
 /** Renders the item that was read. */
 export function renderEntry (collection: Collection, request: Request, outcome: EntryOutcome): Result {
-  const result = respondWithEntry(request, outcome.entry, getSelection(outcome))
+  const result = respondWithEntry(request, outcome)
   if (result instanceof Problem) return result
   const response = markDependence(collection, outcome, result)
   return outcome.isPrivate === true ? withoutStoring(response) : response
 }
 
 /** The item, or 304 if the client has it already. */
-function respondWithEntry (request: Request, entry: Entry<object>, selection: Selection | undefined): Result {
+function respondWithEntry (request: Request, outcome: EntryOutcome): Result {
   const { format, headers, presentation } = request
-  const wanted = { format, path: getCollectionPath(request) }
+  const { entry, related } = outcome
+  const selection = getSelection(outcome)
+  const wanted = { format, path: getCollectionPath(request), getTitles: related?.getTitles }
   if (isConditional(headers)) {
     const headers = selection === undefined
       ? buildEntryHeaders(presentation, entry, wanted)

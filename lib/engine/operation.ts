@@ -133,6 +133,8 @@ export interface RelatedData {
   readonly dependsOnCaller: boolean
   /** The names of the other collections. */
   readonly collections: readonly string[]
+  /** Returns the titles of the links to related items, by relation; undefined if the response has none. */
+  readonly getTitles?: ((entry: Entry<object>) => Readonly<Record<string, string>>) | undefined
 }
 
 /** A part of a list. */

@@ -5,11 +5,13 @@ import { renderCurl } from './html/curl.ts'
 import { renderItemForms, renderListForms } from './html/form.ts'
 import { renderEmptyList } from './html/empty.ts'
 import { renderHome } from './html/home.ts'
-import { getHeadline, renderItem, renderRelatedLinks } from './html/item.ts'
+import { getHeadline } from './html/headline.ts'
+import { renderItem, renderRelatedLinks } from './html/item.ts'
 import { markup } from './html/markup.ts'
 import type { Markup } from './html/markup.ts'
 import { pageHeaders, renderAside, renderPage } from './html/page.ts'
 import { renderProblem } from './html/problem.ts'
+import { embedding } from './html/related.ts'
 import { buildListUrl, renderQueryForm } from './html/query-form.ts'
 import { renderTable } from './html/table.ts'
 import type { JsonSchema } from '../storage/contract.ts'
@@ -29,6 +31,7 @@ export const html: Format = {
   item: (item, links, schema) => renderContent({ item, links }, createContext(schema)),
   list: (items, links, schema) => renderContent({ items, links }, createContext(schema)),
   describe: () => ({ type: 'string', maxLength: maxStringLength }),
+  embed: embedding,
   page: renderContent,
   problem: renderProblem,
   home: renderHome,
@@ -55,8 +58,8 @@ function renderItemPage ({ item, links }: Extract<Content, { item: object }>, co
   const body = markup`<h1><bdi>${title}</bdi></h1>
 ${renderCurl(context)}
 ${hint}
-${renderItem(item, context)}
-${renderRelatedLinks(links, context)}
+${renderItem(item, links, context)}
+${renderRelatedLinks(item, links, context)}
 ${renderItemForms(item, links, context)}`
   return { title, body }
 }

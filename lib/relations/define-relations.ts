@@ -33,6 +33,7 @@ import { withReadableTargets, withReferenceCheck, withTargetCheck } from './refe
 import type { IncomingReference } from './references.ts'
 import { checkRelations, readRelations } from './relation.ts'
 import type { Definitions, GivenRelations, RelationOptions } from './relation.ts'
+import { readTitles } from './titles.ts'
 
 /** Returns the definitions, each with the feature that has its relations. */
 export function defineRelations (definitions: Definitions, given: GivenRelations): Definitions {
@@ -169,27 +170,40 @@ function addReferences (host: Host, references: readonly Relation[], incoming: r
 /** Lets the query refer to relations, and adds what it includes to the outcome. */
 function withRelations (next: Run): Run {
   return async (collection, operation) => {
-    const query = operation.getRawQuery()
-    const found = findMentions(collection, query)
-    if (found instanceof Problem) return found
-    const { mentions, isTooDeep } = found
-    if (mentions.size === 0 && !hasExpand(query)) return next(collection, operation)
     const access = new RelationAccess(operation)
-    const relations = await access.open(collection, operation.view, mentions)
-    const view = operation.view.withLists(extendLists(operation.view.lists, relations))
-    const related = changeOperation(operation, { view })
-    const listQuery = related.query()
-    if (listQuery instanceof Problem) return isTooDeep ? addLevels(listQuery) : listQuery
-    const inclusions = listQuery.expand === undefined
-      ? []
-      : parseExpansion(relations, listQuery.expand, getPageLimit(operation, listQuery))
-    if (inclusions instanceof Problem) return isTooDeep ? addLevels(inclusions) : inclusions
-    const needs = inclusions.map(({ relation: { property } }) => property)
-    const whole = { ...listQuery, needs, ...describe(listQuery, inclusions) }
-    const parsed = changeOperation(related, { query: () => whole })
-    const outcome = await next(collection, parsed)
-    return outcome instanceof Problem ? outcome : addIncluded(outcome, { inclusions, operation: related, access })
+    const outcome = await runQuery(next, { collection, operation, access })
+    const names = operation.exchange?.request.format.embed?.names
+    if (names === undefined || outcome instanceof Problem) return outcome
+    return addTitles(outcome, { collection, operation, access, names })
   }
+}
+
+interface Running {
+  readonly collection: Collection
+  readonly operation: Operation
+  readonly access: RelationAccess
+}
+
+async function runQuery (next: Run, { collection, operation, access }: Running): Promise<Outcome | Problem> {
+  const query = operation.getRawQuery()
+  const found = findMentions(collection, query)
+  if (found instanceof Problem) return found
+  const { mentions, isTooDeep } = found
+  if (mentions.size === 0 && !hasExpand(query)) return next(collection, operation)
+  const relations = await access.open(collection, operation.view, mentions)
+  const view = operation.view.withLists(extendLists(operation.view.lists, relations))
+  const related = changeOperation(operation, { view })
+  const listQuery = related.query()
+  if (listQuery instanceof Problem) return isTooDeep ? addLevels(listQuery) : listQuery
+  const inclusions = listQuery.expand === undefined
+    ? []
+    : parseExpansion(relations, listQuery.expand, getPageLimit(operation, listQuery))
+  if (inclusions instanceof Problem) return isTooDeep ? addLevels(inclusions) : inclusions
+  const needs = inclusions.map(({ relation: { property } }) => property)
+  const whole = { ...listQuery, needs, ...describe(listQuery, inclusions) }
+  const parsed = changeOperation(related, { query: () => whole })
+  const outcome = await next(collection, parsed)
+  return outcome instanceof Problem ? outcome : addIncluded(outcome, { inclusions, operation: related, access })
 }
 
 /** What is too deep in a query is unknown. Says why. */
@@ -219,6 +233,26 @@ interface Included {
   readonly inclusions: readonly Inclusion[]
   readonly operation: Operation
   readonly access: RelationAccess
+}
+
+interface Naming extends Running {
+  readonly names: readonly string[]
+}
+
+/** Adds the names of the items that each item refers to, as far as the caller can read them. */
+async function addTitles (outcome: Outcome, { collection, operation, access, names }: Naming): Promise<Outcome> {
+  if (outcome.kind !== 'entry' && outcome.kind !== 'page') return outcome
+  const entries = outcome.kind === 'entry' ? [outcome.entry] : outcome.page.entries
+  const fields = outcome.listQuery?.fields
+  const mentions = new Map([...collection.attached.relations]
+    .filter(([, { isMany, property }]) => !isMany && fields?.includes(property) !== false)
+    .map(([name]) => [name, new Map()]))
+  if (mentions.size === 0) return outcome
+  const { opened } = await access.open(collection, operation.view, mentions)
+  const getTitles = await readTitles(entries, { relations: [...opened.values()], operation, names })
+  const { dependsOnCaller, names: collections } = access
+  const related = { addition: undefined, dependsOnCaller, collections, getTitles }
+  return { ...outcome, related: merge(outcome.related, related) }
 }
 
 /** A response that depends on related items says so, even if it includes none. */
@@ -253,6 +287,7 @@ function merge (first: RelatedData | undefined, second: RelatedData): RelatedDat
   return {
     addition: additions.length === 0 ? undefined : addition,
     dependsOnCaller: first.dependsOnCaller || second.dependsOnCaller,
+    getTitles: second.getTitles ?? first.getTitles,
     collections: [...new Set([...first.collections, ...second.collections])]
   }
 }

@@ -879,14 +879,14 @@ test('a page links to related items, nested collections and parents', async (t) 
     (await request(app, `GET ${at}`, { fields: { accept } })).payload,
     new RegExp(`<a href="${at}/articles" rel="articles">articles</a>`)
   )
-  t.match((await request(app, 'GET /v1/articles', { fields: { accept } })).payload, new RegExp(`<td><a href="${at}">`))
+  t.match((await request(app, 'GET /v1/articles', { fields: { accept } })).payload, new RegExp(`<td><a href="${at}" title="${item.id}"><bdi>`))
   const tenant = await build(t, [])
   await tenant.register(collection, { ...authors, prefix: '/:tenant' })
   await tenant.register(collection, { ...articles, prefix: '/:tenant' })
   await tenant.register(collection, elsewhere)
   t.match(
     (await request(tenant, 'GET /acme/articles', { fields: { accept } })).payload,
-    new RegExp(`<td><a href="/acme/users/${item.id}">`),
+    new RegExp(`<td><a href="/acme/users/${item.id}" title="${item.id}"><bdi>`),
     'a prefix may have parameters'
   )
 })

@@ -1,15 +1,22 @@
+import { tracingChannel } from 'node:diagnostics_channel'
 import { existsSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { chromium } from 'playwright-core'
 import { test } from 'tap'
-import collection, { define, json } from '../../lib/index.ts'
+import collection, { define, json, registry } from '../../lib/index.ts'
+import type { StatementEvent } from '../../lib/index.ts'
 import { within } from '../../lib/features/within.ts'
 import { hal } from '../../lib/formats/hal.ts'
+import { html } from '../../lib/formats/html.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { sqlite } from '../../lib/storage/sqlite.ts'
 import { defineBlog, serveBlog } from './blog.ts'
+
+const channel = tracingChannel<unknown, StatementEvent>('fastify-collections:statement')
 
 interface Link {
   href: string
@@ -225,4 +232,148 @@ test('a browser reads included items in XML as they are in JSON', { skip }, asyn
   const page = await browser.newPage()
   const parsed = await page.evaluate<unknown[]>(`(${parseXml})(${JSON.stringify(contents)})`)
   for (const [index, url] of urls.entries()) t.strictSame(parsed[index], (await app.inject(url)).json(), url)
+})
+
+async function getPage (app: FastifyInstance, url: string, user?: string): Promise<string> {
+  const headers = { accept: 'text/html', ...user !== undefined && { 'x-user': user } }
+  const response = await app.inject({ url, headers })
+  if (response.statusCode !== 200) throw new Error(`${url}: ${response.statusCode}`)
+  return response.body
+}
+
+test('pages show the names of related items, and link to them and to related lists', async (t) => {
+  const app = await serveBlog(t)
+  const article = await getPage(app, '/articles/a1')
+  t.match(article, '<dt>authorId</dt><dd><a href="/users/u1" title="u1"><bdi>Ada</bdi></a></dd>')
+  t.match(article, '<dt>editorId</dt><dd><a href="/users/u2" title="u2"><bdi>Bob</bdi></a></dd>')
+  t.match(article, '<ul><li><a href="/comments?articleId=a1" rel="comments">comments</a></li></ul>')
+  t.notMatch(article, 'rel="author"', 'the id is the link to the author')
+  const list = await getPage(app, '/articles')
+  t.match(list, '<td><a href="/users/u1" title="u1"><bdi>Ada</bdi></a></td>')
+  t.match(list, '<td><a href="/users/nobody"><bdi>nobody</bdi></a></td>', 'an id without an item')
+  t.match(await getPage(app, '/comments/1'), '<a href="/articles/a2" title="a2"><bdi>Two</bdi></a>')
+  t.notMatch(await getPage(app, '/articles/a1?fields=title'), 'Ada')
+})
+
+test('pages show included items with links to their pages', async (t) => {
+  const app = await serveBlog(t)
+  const article = await getPage(app, '/articles/a1?expand=author,comments.author&expand.comments.limit=2')
+  t.match(article, '<dt>author</dt><dd><ul><li><a href="/users/u1"><bdi>Ada</bdi></a></li></ul><pre tabindex="0">{\n  &quot;id&quot;: &quot;u1&quot;')
+  t.match(article, /<dt>comments<\/dt><dd><ul><li><a href="\/comments\/2">.*<\/li><li><a href="\/comments\/3">.*rel="next">More<\/a>/)
+  t.match(article, '&quot;name&quot;: &quot;Bob&quot;', 'what included items include')
+  t.notMatch(article, '_links')
+  const list = await getPage(app, '/articles?expand=author,comments&expand.comments.limit=4')
+  t.match(list, '<td><a href="/comments/2"><bdi>2</bdi></a>, <a href="/comments/3"><bdi>3</bdi></a>, <a href="/comments/5"><bdi>5</bdi></a>, …</td>')
+  t.match(list, '<td><span class="none">none</span></td>')
+})
+
+test('pages do not show names that the caller may not read', async (t) => {
+  const app = await serveBlog(t, defineBlog({ hasRules: true }))
+  for (const url of ['/articles', '/articles/a1']) {
+    const anonymous = await getPage(app, url)
+    t.match(anonymous, '<a href="/users/u1"><bdi>u1</bdi></a>')
+    t.notMatch(anonymous, /Ada|Bob/, url)
+    t.match(await getPage(app, url, 'ada'), '<a href="/users/u1" title="u1"><bdi>Ada</bdi></a>')
+  }
+
+  const authenticate = ({ request }: { request: FastifyRequest }) => request.headers['x-user']?.toString()
+  const isRoot = ({ caller }: { caller?: unknown }) => caller === 'root'
+  const one = memory()
+  const common = { id: { generate: 'client' }, formats: [json, html], storage: one, cache: 'private, no-cache' } as const
+  const related = relate({
+    users: define({
+      ...common,
+      name: 'users',
+      schema: Type.Object({ id: Type.String(), name: Type.String(), label: Type.String(), isSecret: Type.Boolean() }),
+      access: {
+        authenticate,
+        allow: 'public',
+        visible: { name: isRoot },
+        scope: ({ caller }) => caller === 'root' ? undefined : { filter: { property: 'isSecret', is: 'eq', value: false } }
+      }
+    }),
+    notes: define({
+      ...common,
+      name: 'notes',
+      schema: Type.Object({ id: Type.String(), userId: Type.Optional(Type.String()) }),
+      access: { authenticate, allow: 'public', visible: { userId: ({ caller }) => caller !== 'guest' } }
+    })
+  }, { notes: { user: { to: 'users', property: 'userId' } } })
+  const other = Fastify()
+  t.after(() => other.close())
+  for (const definition of Object.values(related)) await other.register(collection, definition)
+  const context = { signal: new AbortController().signal, scope: undefined }
+  for (const isSecret of [false, true]) {
+    const id = isSecret ? 'spy' : 'ada'
+    await related.users.storage.insert({ id, name: `Name of ${id}`, label: `Label of ${id}`, isSecret }, context)
+    await related.notes.storage.insert({ id: `of-${id}`, userId: id }, context)
+  }
+  t.match(await getPage(other, '/notes/of-ada', 'bob'), '<bdi>Label of ada</bdi>', 'the first property that the caller can read')
+  t.notMatch(await getPage(other, '/notes', 'bob'), /Name of|of spy/, 'neither hidden properties nor rows')
+  t.match(await getPage(other, '/notes', 'root'), 'Name of spy')
+  t.notMatch(await getPage(other, '/notes/of-ada', 'guest'), /Label of|users\/ada/, 'the relation is hidden')
+})
+
+test('pages escape names and ids, and their forms have the entity tag of the item', async (t) => {
+  const app = await serveBlog(t)
+  const patch = { method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' } } as const
+  const id = '"><script>/?#&'
+  await app.inject({
+    method: 'POST',
+    url: '/users',
+    payload: { id, name: '<img src=x onerror=alert(1)>', country: 'AT' }
+  })
+  await app.inject({ ...patch, url: '/articles/a1', payload: { authorId: id } })
+  for (const url of ['/articles', '/articles/a1', '/articles/a1?expand=author', '/articles?expand=author']) {
+    const page = await getPage(app, url)
+    t.notMatch(page, /<img src=x|"><script>/, url)
+    t.match(page, `<a href="/users/${encodeURIComponent(id)}" title="&quot;&gt;&lt;script&gt;/?#&amp;"><bdi>&lt;img src=x`)
+  }
+  const [, tag] = /data-tag="([^"]*)"/.exec(await getPage(app, '/articles/a1'))!
+  const headers = { ...patch.headers, 'if-match': tag!.replaceAll('&quot;', '"') }
+  t.equal((await app.inject({ ...patch, headers, url: '/articles/a1', payload: { title: 'Changed' } })).statusCode, 200)
+})
+
+test('a page takes one more statement for each relation to one item, however many items it has', async (t) => {
+  const storage = sqlite(new DatabaseSync(':memory:'))
+  const common = { id: { generate: 'storage' }, formats: [json, html], storage } as const
+  const { users, articles } = relate({
+    users: define({ ...common, name: 'users', schema: Type.Object({ id: Type.Integer(), name: Type.String() }) }),
+    articles: define({
+      ...common,
+      name: 'articles',
+      schema: Type.Object({ id: Type.Integer(), authorId: Type.Integer(), editorId: Type.Integer() })
+    })
+  }, {
+    users: { articles: { to: 'articles', by: 'authorId' } },
+    articles: { author: { to: 'users', property: 'authorId' }, editor: { to: 'users', property: 'editorId' } }
+  })
+  const app = Fastify()
+  t.after(() => app.close())
+  await app.register(registry)
+  for (const definition of [users, articles]) await storage.createTable(definition)
+  await app.register(collection, users)
+  await app.register(collection, articles)
+  await app.ready()
+  for (let index = 1; index <= 30; index++) {
+    await app.collection(users).create({ name: `User ${index}` })
+    await app.collection(articles).create({ authorId: index, editorId: 31 - index })
+  }
+  const statements: string[] = []
+  const note = (message: unknown): void => {
+    statements.push((message as StatementEvent).text)
+  }
+  channel.start.subscribe(note)
+  t.after(async () => channel.start.unsubscribe(note))
+  const counts: number[] = []
+  for (const url of ['/articles/1', '/articles?limit=2', '/articles?limit=30']) {
+    statements.length = 0
+    const page = await getPage(app, url)
+    t.match(page, '<bdi>User 30</bdi>')
+    counts.push(statements.length)
+  }
+  t.strictSame(counts, [3, 3, 3])
+  statements.length = 0
+  await app.inject('/articles?limit=30')
+  t.equal(statements.length, 1, 'JSON needs no names')
 })

@@ -2,7 +2,7 @@ import type { PageContext, CustomCapability, Links } from '../format.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
 import { renderInput } from './input.ts'
 import type { FormProperty } from './input.ts'
-import { getHeadline } from './item.ts'
+import { getHeadline } from './headline.ts'
 import { markup, renderAttributes } from './markup.ts'
 import type { Markup } from './markup.ts'
 

@@ -5,7 +5,7 @@ import { getKind } from './kind.ts'
 import { markup, renderAttributes } from './markup.ts'
 import type { Markup } from './markup.ts'
 import { buildListUrl } from './query-form.ts'
-import { renderShort } from './value.ts'
+import { findTarget, renderShort } from './value.ts'
 
 /** Items that allow any property could otherwise have more columns than a person reads. */
 const maxColumns = 40
@@ -17,8 +17,10 @@ export function renderTable (items: readonly object[], links: readonly Links[], 
   const numeric = new Set(columns.filter((column) => isNumeric(column, items, { ...properties[column] })))
   const rows = items.map((item, index) => {
     const cells = columns.map((column) => {
-      const value = renderShort(Reflect.get(item, column), { ...properties[column] }, related.get(column))
-      return numeric.has(column) ? markup`<td class="number">${value}</td>` : markup`<td>${value}</td>`
+      const target = findTarget(Reflect.get(item, column), links[index] ?? {}, related.get(column))
+      const value = renderShort(Reflect.get(item, column), { ...properties[column] }, target)
+      const isNumber = numeric.has(column) && target?.title === undefined
+      return isNumber ? markup`<td class="number">${value}</td>` : markup`<td>${value}</td>`
     })
     return markup`<tr><th scope="row">${renderItemLink(item, links[index], id)}</th>${cells}</tr>
 `

@@ -1,27 +1,41 @@
 import type { JsonSchema } from '../../storage/contract.ts'
+import type { Link, Links } from '../format.ts'
 import { getKind } from './kind.ts'
 import { formatInstant } from './instant.ts'
 import { getSafeHref, markup } from './markup.ts'
 import type { Markup } from './markup.ts'
+import { RelatedContent, renderRelatedLinks, renderRelatedShort } from './related.ts'
 
-/** The path of the collection whose item the value refers to. */
-type RelatedPath = string | undefined
+/** The link to the item that the value refers to. */
+type Target = Link | undefined
+
+/**
+ * Finds the link to the item that a value refers to. `path` is that of its collection. The link has the name of the
+ * item as its title if the caller can read it.
+ */
+export function findTarget (value: unknown, links: Links, path: string | undefined): Target {
+  if (path === undefined || (typeof value !== 'string' && typeof value !== 'number')) return undefined
+  const href = `${path}/${encodeURIComponent(String(value).toWellFormed())}`
+  return Object.values(links).find((link) => link.href === href) ?? { href }
+}
 
 /** Renders a value for a cell of a table. */
-export function renderShort (value: unknown, schema: JsonSchema, related: RelatedPath): Markup {
+export function renderShort (value: unknown, schema: JsonSchema, target: Target): Markup {
+  if (value instanceof RelatedContent) return renderRelatedShort(value)
   if (isContainer(value)) return markup`<code>${truncate(JSON.stringify(value), 80)}</code>`
-  return renderScalar(value, schema, { related, maxLength: 120, withSeconds: false })
+  return renderScalar(value, schema, { target, maxLength: 120, withSeconds: false })
 }
 
 /** More would make a page too long to read; a form has the whole value. */
 const maxFullLength = 20_000
 
 /** Renders a value for the page of its item. */
-export function renderFull (value: unknown, schema: JsonSchema, related: RelatedPath): Markup {
+export function renderFull (value: unknown, schema: JsonSchema, target: Target): Markup {
   if (isContainer(value)) {
-    return markup`<pre tabindex="0">${truncate(JSON.stringify(value, null, 2), maxFullLength)}</pre>`
+    const links = value instanceof RelatedContent && renderRelatedLinks(value)
+    return markup`${links}<pre tabindex="0">${truncate(JSON.stringify(value, null, 2), maxFullLength)}</pre>`
   }
-  return renderScalar(value, schema, { related, maxLength: maxFullLength, withSeconds: true })
+  return renderScalar(value, schema, { target, maxLength: maxFullLength, withSeconds: true })
 }
 
 function isContainer (value: unknown): value is object {
@@ -29,19 +43,21 @@ function isContainer (value: unknown): value is object {
 }
 
 interface ScalarOptions {
-  readonly related: RelatedPath
+  readonly target: Target
   readonly maxLength: number
   /** Whether a time is shown to the second. */
   readonly withSeconds: boolean
 }
 
 function renderScalar (value: unknown, schema: JsonSchema, options: ScalarOptions): Markup {
-  const { related, maxLength, withSeconds } = options
+  const { target, maxLength, withSeconds } = options
   if (value === undefined) return markup``
   if (value === null || value === '') return markup`<span class="none">${value === null ? 'null' : 'empty'}</span>`
   const text = truncate(String(value), maxLength)
-  if (related !== undefined) {
-    return markup`<a href="${related}/${encodeURIComponent(String(value).toWellFormed())}"><bdi>${text}</bdi></a>`
+  if (target !== undefined) {
+    const { href, title } = target
+    if (title === undefined) return markup`<a href="${href}"><bdi>${text}</bdi></a>`
+    return markup`<a href="${href}" title="${text}"><bdi>${truncate(title, maxLength)}</bdi></a>`
   }
   if (typeof value !== 'string') return markup`${text}`
   const { format } = getKind(schema).schema
