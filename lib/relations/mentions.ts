@@ -45,12 +45,21 @@ function visit (value: unknown, place: Place): void {
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, part] of Object.entries(value)) {
       visitText(name, part, place)
-      visit(part, follow(name, place))
+      visit(name === 'filter' && typeof part === 'string' ? parseJson(part) : part, follow(name, place))
     }
   }
 }
 
-const namesInValues = /(?:^|\.)(?:expand|sort|embed|_embed)$/
+/** The filter of a client such as react-admin is JSON. If it is malformed, it is refused when the query is parsed. */
+function parseJson (text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const namesInValues = /(?:^|\.)(?:expand|sort|embed|_embed|_sort)$/
 
 function visitText (name: string, value: unknown, place: Place): void {
   if (!namesInValues.test(name)) return

@@ -98,10 +98,11 @@ export function isEmptySearch (lists: Lists, { name, value }: Comparison): boole
 }
 
 /** Joins the conditions. A client that requests items by their ids gets all of them on one page. */
-export function buildFilter ({ type: { id } }: Lists, conditions: readonly Condition[]): ListQuery {
+export function buildFilter ({ type: { id }, relations }: Lists, conditions: readonly Condition[]): ListQuery {
   if (conditions.length === 0) return {}
+  const filters = relations?.group(conditions) ?? conditions
   const ids = conditions.find(({ property, is }) => property === id.property && is === 'in')?.value
-  return { filter: combineFilters(conditions), ...Array.isArray(ids) && { limit: Math.max(1, ids.length) } }
+  return { filter: combineFilters(filters), ...Array.isArray(ids) && { limit: Math.max(1, ids.length) } }
 }
 
 /** Builds the order of a list; undefined if one of the properties is not sortable. */
