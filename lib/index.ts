@@ -163,6 +163,7 @@ export type {
   Query,
   Receipt,
   Receipts,
+  Referrer,
   Refusal,
   RelationKey,
   Replacement,

@@ -2,6 +2,7 @@ import { toCollection } from './collection.ts'
 import type { Definition } from './collection.ts'
 import { NoDefinition } from './errors.ts'
 import { getStorageUse, groupByStorage } from './storage-check.ts'
+import type { Storage } from './storage/contract.ts'
 
 /**
  * Compares the tables of definitions with what the definitions need, and returns the SQL that changes the tables, as
@@ -16,10 +17,12 @@ export async function schemaSql (...definitions: ReadonlyArray<Pick<Definition, 
   if (collections.some(({ collection }) => collection.attached === undefined)) throw new NoDefinition()
   const { signal } = new AbortController()
   const parts: string[] = []
+  const earlier: Array<Storage<object>> = []
   // One after the other, so that the statements have the order of the definitions.
   for (const group of groupByStorage(collections)) {
     const [{ name, baseStorage }] = group
-    const sql = await baseStorage.schemaSql?.({ signal, use: getStorageUse(group) })
+    const sql = await baseStorage.schemaSql?.({ signal, use: getStorageUse(group), earlier: [...earlier] })
+    earlier.push(baseStorage)
     if (sql === undefined) parts.push(`-- ${name}: the storage ${baseStorage.name} has no tables.\n`)
     else parts.push(sql === '' ? `-- ${name}: the table matches the definition.\n` : `-- ${name}\n${sql}`)
   }

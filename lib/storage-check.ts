@@ -53,7 +53,8 @@ export function getStorageUse (group: readonly Collection[]): StorageUse {
     creates,
     writes: creates || group.some(({ actions }) => actions.has('replace') || actions.has('update')),
     receipts: group.some(({ attached }) => attached.required.has('receipts')),
-    keys: group.flatMap(({ attached }) => attached.keys)
+    keys: group.flatMap(({ attached }) => attached.keys),
+    referrers: group.flatMap(({ attached }) => attached.referrers)
   }
 }
 

@@ -13,7 +13,7 @@ import type { Contents } from '../openapi/contents.ts'
 import type { OperationObject } from '../openapi/operation-object.ts'
 import type { RouteOptions, Transaction } from '../options.ts'
 import type { ItemSchema } from '../schema/checks.ts'
-import type { Entry, JsonSchema, Order, RelationKey, Storage, Supports } from '../storage/contract.ts'
+import type { Entry, JsonSchema, Order, Referrer, RelationKey, Storage, Supports } from '../storage/contract.ts'
 import type { BuildLinks, LinkingCollection } from '../response/presentation.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Timestamps } from '../schema/timestamps.ts'
@@ -197,6 +197,8 @@ export interface Host {
   addKey (key: RelationKey): void
   /** Adds links to items, for formats that have links in their content. Those of the library take precedence. */
   addItemLinks (build: BuildLinks): void
+  /** States that a property of another collection refers to items of this one, which have to exist. */
+  addReferrer (referrer: Referrer): void
   /** Completes the schema of items in responses, for OpenAPI. */
   extendReadSchema (extend: (schema: JsonSchema, components: Components) => JsonSchema): void
   /** DELETE returns the removed item unless the client prefers otherwise. */
@@ -231,6 +233,8 @@ export interface Attached {
   /** The properties by which relations find items. */
   readonly keys: readonly RelationKey[]
   readonly itemLinks: readonly BuildLinks[]
+  /** The properties that refer to items, which have to exist. */
+  readonly referrers: readonly Referrer[]
   readonly readSchemas: ReadonlyArray<Parameters<Host['extendReadSchema']>[0]>
   readonly returnsRemoved: boolean
   readonly hooks: { readonly [Name in keyof Hooks]: ReadonlyArray<Hooks[Name]> }

@@ -9,7 +9,7 @@ import { BadOption, Unsupported } from '../errors.ts'
 import { isListParameter } from '../listing/parameters.ts'
 import type { QuerySyntax, QueryParameter } from '../listing/query-parameter.ts'
 import type { BuildLinks } from '../response/presentation.ts'
-import type { RelationKey, Storage, Supports } from '../storage/contract.ts'
+import type { Referrer, RelationKey, Storage, Supports } from '../storage/contract.ts'
 import type { AnyFeature, Attached, CollectionInfo, Hooks, Host, Relation } from './feature.ts'
 import type { AggregateAction, BulkAction, CustomAction } from '../engine/action-info.ts'
 
@@ -32,6 +32,7 @@ export class Attachments implements Host, Attached {
   readonly relations = new Map<string, Relation>()
   readonly keys: RelationKey[] = []
   readonly itemLinks: BuildLinks[] = []
+  readonly referrers: Referrer[] = []
   readonly readSchemas: Array<Parameters<Host['extendReadSchema']>[0]> = []
   returnsRemoved = false
   readonly hooks: { readonly [Name in keyof Hooks]: Array<Hooks[Name]> } = {
@@ -208,6 +209,10 @@ export class Attachments implements Host, Attached {
 
   addItemLinks (build: BuildLinks): void {
     this.itemLinks.push(build)
+  }
+
+  addReferrer (referrer: Referrer): void {
+    this.referrers.push(referrer)
   }
 
   extendReadSchema (extend: Parameters<Host['extendReadSchema']>[0]): void {

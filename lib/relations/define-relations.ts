@@ -80,6 +80,7 @@ function findIncoming (definitions: Definitions, given: GivenRelations, name: st
       .filter(({ to, property, references }) => to === name && property !== undefined && references === true)
       .map(({ property }) => ({
         property: property!,
+        storage: defined.baseStorage,
         findSource: ({ app }) => app.findServed?.(defined.baseStorage)?.collection ?? defined
       }))
   })
@@ -110,6 +111,7 @@ function createFeature (
         })
       }
       for (const key of keys) host.addKey(key)
+      for (const referrer of incoming) host.addReferrer(referrer)
       if (relations.size === 0) return
       for (const relation of relations.values()) host.addRelation(relation)
       host.addItemLinks(createRelationLinks(relations))

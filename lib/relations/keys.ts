@@ -15,7 +15,10 @@ export function findKeys (definitions: Definitions, given: GivenRelations, name:
         keys.push({ property: by, order: order === undefined ? lists.order : toTotalOrder(order, id.property) })
       }
       // Before the other item is removed, the items that refer to it are looked for.
-      if (source === name && property !== undefined && references === true) keys.push({ property, order: [] })
+      if (source === name && property !== undefined && references === true) {
+        const target = Object.hasOwn(definitions, to) ? toCollection(definitions[to]!).baseStorage : undefined
+        keys.push({ property, order: [], ...target && { references: target } })
+      }
     }
   }
   return keys

@@ -6,15 +6,14 @@ import { Problem, problem } from '../http/problems.ts'
 import { joinFilters, withScope } from '../storage/filter.ts'
 import { matches } from '../storage/matching.ts'
 import { toBaseRows } from '../storage/related.ts'
-import type { Context, Entry, Id, ItemFilter, Storage } from '../storage/contract.ts'
+import type { Context, Entry, Id, ItemFilter, Referrer, Storage } from '../storage/contract.ts'
 import { RelationAccess } from './caller-relations.ts'
 
 // With `references: true`, the item that a property refers to has to exist for the caller, and an item that others
 // refer to cannot be removed. Both lock the item that is referred to, so that no other transaction comes in between.
 
 /** A property of another collection, or of the same one, that refers to items of this one. */
-export interface IncomingReference {
-  readonly property: string
+export interface IncomingReference extends Referrer {
   /** Finds the other collection as the app serves it. */
   findSource (collection: Collection): Collection
 }

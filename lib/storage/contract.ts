@@ -432,6 +432,8 @@ export interface StorageUse {
   readonly receipts: boolean
   /** The properties by which relations find items, so that an index helps. None by default. */
   readonly keys?: readonly RelationKey[]
+  /** The properties that refer to items of this storage, which have to exist. None by default. */
+  readonly referrers?: readonly Referrer[]
 }
 
 /** A property with ids of related items. Relations find the items that have an id there. */
@@ -440,12 +442,24 @@ export interface RelationKey {
   readonly property: string
   /** The order in which the items with the same id are read; empty if they are read in any. */
   readonly order: readonly Order[]
+  /** The storage of the items with these ids, if they have to exist. */
+  readonly references?: Storage<object>
+}
+
+/** A property that refers to items of another storage, or of the same one. */
+export interface Referrer {
+  /** The storage of the items that have the property. */
+  readonly storage: Storage<object>
+  /** The property that has the ids. */
+  readonly property: string
 }
 
 /** What `check` and `schemaSql` of a storage get. */
 export interface CheckContext extends Pick<Context, 'signal'> {
   /** By default, the app inserts and changes items, and stores no responses. */
   readonly use?: StorageUse
+  /** For `schemaSql`: the storages whose SQL precedes in the same text. None by default. */
+  readonly earlier?: ReadonlyArray<Storage<object>>
 }
 
 /**

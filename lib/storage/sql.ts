@@ -1,6 +1,5 @@
 import type { Shape, Storage, Supports, TransactionHandle } from './contract.ts'
 import { buildSchemaSql, checkTable } from './sql/check-table.ts'
-import { readCatalog } from './sql/catalog.ts'
 import { buildCreateTable } from './sql/create-table.ts'
 import type { SqlDialect } from './sql/dialect.ts'
 import { createLayout, type Layout } from './sql/layout.ts'
@@ -8,6 +7,7 @@ import { ManyWriter } from './sql/many-writer.ts'
 import type { SqlOptions } from './sql/options.ts'
 import { Reader } from './sql/reader.ts'
 import { buildReceiptTable, ReceiptStatements, SqlReceipts } from './sql/receipts.ts'
+import { findNewReferences, findReferrers, ReferenceConstraints } from './sql/reference-constraints.ts'
 import { toCommitRefused } from './sql/refusal.ts'
 import { layoutKey } from './sql/related.ts'
 import type { Session } from './sql/session.ts'
@@ -76,24 +76,32 @@ export function createSqlAdapter ({ dialect, session, key }: Database, options: 
   return Object.assign(adapter, {
     async createTable (collection: TableDefinition) {
       const layout = toLayout(collection)
+      const references = findNewReferences(layout)
+      const referrers = findReferrers(layout, collection.attached?.referrers ?? [])
+      const needsMore = [findIndexes(layout), references, referrers].some(({ length }) => length > 0)
+      const { signal } = new AbortController()
+      const constraints = new ReferenceConstraints(session, { signal })
       // An index of a large table takes long to build and blocks writes, so an existing table gets none.
-      const exists = findIndexes(layout).length > 0 && await hasTable(layout, session)
-      const statements = buildTables(layout, collection, exists ? buildCreateTable : buildNewTable)
+      const exists = needsMore && await constraints.hasTable(layout)
+      const creatable = exists ? [] : await constraints.selectCreatable(references)
+      const statements = buildTables(layout, collection, (table) => {
+        return exists ? buildCreateTable(table) : buildNewTable(table, creatable)
+      })
       for (const text of statements) await session.execute(text)
+      // Tables that were created before this one could not refer to it.
+      if (!exists) await constraints.addToEmptyTables(referrers)
     },
     createTableSql: (collection: TableDefinition) => {
-      return buildTables(toLayout(collection), collection, buildNewTable).map((text) => `${text};\n`).join('')
+      const statements = buildTables(toLayout(collection), collection, (table) => {
+        return buildNewTable(table, findNewReferences(table))
+      })
+      return statements.map((text) => `${text};\n`).join('')
     }
   })
 }
 
 /** What each storage was opened with. */
 const openedShapes = new WeakMap<object, Shape>()
-
-async function hasTable ({ dialect, path }: Layout, session: Session): Promise<boolean> {
-  const { signal } = new AbortController()
-  return await readCatalog(dialect, path, session, { signal }) !== undefined
-}
 
 interface Statements<Item extends object> {
   readonly key: object

@@ -1,15 +1,15 @@
-import { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { test } from 'tap'
+import { test, type Test } from 'tap'
 import { batch } from '../../lib/batch/batch.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { collection, define, ProblemError, registry } from '../../lib/index.ts'
+import type { Definition, Shape, Storage } from '../../lib/index.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { sqlite } from '../../lib/storage/sqlite.ts'
+import { databases } from '../storage/databases.ts'
 
 const User = Type.Object({
   id: Type.String(),
@@ -29,21 +29,36 @@ const access = {
   allow: { all: 'public' }
 } as const
 
-const storages = {
-  memory: () => ({ storage: () => memory(), prepare: async () => {} }),
-  SQLite: () => {
-    const database = new DatabaseSync(':memory:')
-    return {
-      storage: () => sqlite(database),
-      async prepare (definitions: readonly Parameters<ReturnType<typeof sqlite>['createTable']>[0][]) {
-        for (const definition of definitions) await sqlite(database).createTable(definition)
-      }
-    }
-  }
+interface Opened {
+  storage (): <Item extends object>(shape: Shape) => Storage<Item>
+  prepare (definitions: readonly Definition[]): Promise<void>
+  end (): Promise<void>
 }
 
-async function build (open: typeof storages[keyof typeof storages]) {
-  const { storage, prepare } = open()
+const storages: ReadonlyArray<{ name: string, skip: string | false, open: () => Promise<Opened> }> = [
+  {
+    name: 'memory',
+    skip: false,
+    open: async () => ({ storage: () => memory(), prepare: async () => {}, end: async () => {} })
+  },
+  ...databases.map(({ name, skip, open }) => ({
+    name,
+    skip,
+    async open () {
+      const database = await open()
+      return {
+        storage: () => database.adapter(),
+        async prepare (definitions: readonly Definition[]) {
+          for (const definition of definitions) await database.adapter().createTable(definition)
+        },
+        end: () => database.end()
+      }
+    }
+  }))
+]
+
+async function build (t: Test, open: () => Promise<Opened>) {
+  const { storage, prepare, end } = await open()
   const id = { generate: 'client' } as const
   const { users, articles } = relate({
     users: define({
@@ -64,6 +79,10 @@ async function build (open: typeof storages[keyof typeof storages]) {
   })
   await prepare([users, articles])
   const app = Fastify()
+  t.teardown(async () => {
+    await app.close()
+    await end()
+  })
   await app.register(registry)
   await app.register(collection, users)
   await app.register(collection, articles)
@@ -85,10 +104,9 @@ function send (app: FastifyInstance, method: Method, url: string, payload?: obje
   })
 }
 
-for (const [name, open] of Object.entries(storages)) {
-  test(`${name}: what a reference leads to has to exist for the caller`, async (t) => {
-    const { app, users, articles } = await build(open)
-    t.teardown(() => app.close())
+for (const { name, skip, open } of storages) {
+  test(`${name}: what a reference leads to has to exist for the caller`, { skip }, async (t) => {
+    const { app, users, articles } = await build(t, open)
     await send(app, 'POST', '/users', { id: 'ada', name: 'Ada', team: 'a' })
     await send(app, 'POST', '/users', { id: 'bob', name: 'Bob', team: 'b' })
 
@@ -123,9 +141,8 @@ for (const [name, open] of Object.entries(storages)) {
     t.equal((await app.inject('/articles/6')).statusCode, 200)
   })
 
-  test(`${name}: what is referred to cannot be removed`, async (t) => {
-    const { app } = await build(open)
-    t.teardown(() => app.close())
+  test(`${name}: what is referred to cannot be removed`, { skip }, async (t) => {
+    const { app } = await build(t, open)
     await send(app, 'POST', '/users', { id: 'ada', name: 'Ada', team: 'a', managerId: null })
     await send(app, 'POST', '/users', { id: 'bob', name: 'Bob', team: 'a', managerId: 'ada' })
     await send(app, 'POST', '/articles', { id: '1', title: 'One', authorId: 'bob' })
@@ -149,8 +166,9 @@ for (const [name, open] of Object.entries(storages)) {
     t.equal((await send(app, 'DELETE', '/users?team=c')).statusCode, 200, 'both are removed together')
   })
 
-  test(`${name}: an item is restored only if what it refers to exists`, async (t) => {
-    const { storage, prepare } = open()
+  test(`${name}: an item is restored only if what it refers to exists`, { skip }, async (t) => {
+    const { storage, prepare, end } = await open()
+    t.teardown(end)
     const id = { generate: 'client' } as const
     const mark = softDelete({ property: 'deletedAt', allow: () => true })
     const Author = Type.Pick(Article, ['id', 'deletedAt'])
@@ -176,9 +194,8 @@ for (const [name, open] of Object.entries(storages)) {
     t.equal((await send(app, 'PATCH', '/articles/1', { deletedAt: null })).statusCode, 200)
   })
 
-  test(`${name}: a batch can create what it refers to`, async (t) => {
-    const { app } = await build(open)
-    t.teardown(() => app.close())
+  test(`${name}: a batch can create what it refers to`, { skip }, async (t) => {
+    const { app } = await build(t, open)
     const parts = (authorId: string) => [
       { method: 'POST', path: '/users', content: { id: 'ada', name: 'Ada', team: 'a' } },
       { method: 'POST', path: '/articles', content: { id: '1', title: 'One', authorId } }
@@ -191,9 +208,8 @@ for (const [name, open] of Object.entries(storages)) {
     t.equal((await app.inject('/articles/1')).statusCode, 200)
   })
 
-  test(`${name}: a removal and a new reference never both succeed`, async (t) => {
-    const { app } = await build(open)
-    t.teardown(() => app.close())
+  test(`${name}: a removal and a new reference never both succeed`, { skip }, async (t) => {
+    const { app } = await build(t, open)
     for (let round = 0; round < 30; round++) {
       const id = `user-${round}`
       await send(app, 'POST', '/users', { id, name: 'Ada', team: 'a' })

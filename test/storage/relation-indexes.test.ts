@@ -107,7 +107,9 @@ for (const { name, skip, open } of databases) {
 
     await runSql(database, await schemaSql(...definitions))
     t.same((await start(t, definitions)).warnings, [])
-    t.equal(await schemaSql(...definitions), matching)
+    // SQLite cannot add the foreign key of managerId.
+    if (name === 'sqlite') t.notMatch(await schemaSql(...definitions), /^(?!--)./m)
+    else t.equal(await schemaSql(...definitions), matching)
   })
 
   test(`${name}: ids of any length are indexed`, { skip }, async (t) => {

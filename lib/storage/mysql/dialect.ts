@@ -7,7 +7,8 @@ import type {
   KeyColumn,
   ManyStatement,
   PagesStatement,
-  SqlDialect
+  SqlDialect,
+  Value
 } from '../sql/dialect.ts'
 import { readErrorNumber, readErrorText } from '../sql/driver-error.ts'
 import type { Kind } from '../sql/kind.ts'
@@ -70,10 +71,10 @@ export const dialect: SqlDialect = {
   },
 
   catalog (table) {
-    const values = [table.length > 1 ? table.slice(0, -1).join('.') : null, ...table.slice(-1)]
+    const values = toTableValues(table)
     return { text: catalog, values: [...values, ...values, ...values, ...values] }
   },
-  getTypeFamily: (type) => typeFamilies[type.replace(/\(.*/, '')],
+  getTypeFamily: (type) => typeFamilies[type.replace(/[ (].*/, '')],
   foldName: (name) => name.toLowerCase(),
   hiddenColumns: [],
 
@@ -202,6 +203,10 @@ export const dialect: SqlDialect = {
     return lostConnection.test(message) ? 'unreachable' : 'other'
   },
   isDataException: (error) => dataExceptions.has(getErrorDetail(error).errno ?? 0),
+  foreignKeys: (table) => ({ text: foreignKeys, values: toTableValues(table) }),
+  reportsForeignKeys: true,
+  inlineForeignKeys: false,
+  checksEachRow: true,
   parseViolation (error) {
     const { errno = 0, message } = getErrorDetail(error)
     // CONSTRAINT `things.place` failed for `app`.`things`
@@ -299,6 +304,11 @@ function buildColumnsQuery (table: readonly string[]): string {
   ORDER BY SEQ_IN_INDEX`
 }
 
+/** The values of `isTable`. */
+function toTableValues (table: readonly string[]): Value[] {
+  return [table.length > 1 ? table.slice(0, -1).join('.') : null, ...table.slice(-1)]
+}
+
 const isTable = 'TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?'
 
 /** Only MySQL has indexes over expressions. Keys of system-versioned tables of MariaDB end with a system column. */
@@ -306,7 +316,8 @@ const catalog = `SELECT 'column', CASE
       WHEN COLLATION_NAME LIKE '%nopad_bin' OR COLLATION_NAME LIKE '%0900_bin' OR COLLATION_NAME = 'binary' THEN NULL
       ELSE COLLATION_NAME END,
     COLUMN_NAME,
-    CASE WHEN DATA_TYPE IN ('char', 'varchar', 'binary', 'varbinary') THEN COLUMN_TYPE ELSE DATA_TYPE END,
+    CASE WHEN DATA_TYPE IN ('char', 'varchar', 'binary', 'varbinary') THEN COLUMN_TYPE
+      WHEN COLUMN_TYPE LIKE '%unsigned%' THEN CONCAT(DATA_TYPE, ' unsigned') ELSE DATA_TYPE END,
     CASE WHEN IS_NULLABLE = 'YES' THEN NULL
       WHEN COLUMN_DEFAULT IS NULL AND EXTRA = '' THEN 'needs value' ELSE 'not null' END, 0
   FROM information_schema.COLUMNS WHERE ${isTable}
@@ -321,6 +332,10 @@ const catalog = `SELECT 'column', CASE
   UNION ALL
   SELECT 'other', NULL, NULL, NULL, NULL, 0
   FROM information_schema.TABLES WHERE ${isTable} AND TABLE_TYPE <> 'BASE TABLE'`
+
+const foreignKeys = `SELECT COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME,
+    COUNT(*) OVER (PARTITION BY CONSTRAINT_NAME)
+  FROM information_schema.KEY_COLUMN_USAGE WHERE ${isTable} AND REFERENCED_TABLE_NAME IS NOT NULL`
 
 const typeFamilies: Readonly<Record<string, TypeFamily | undefined>> = {
   tinyint: 'number',

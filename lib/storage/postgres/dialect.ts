@@ -176,6 +176,10 @@ export const dialect: SqlDialect = {
     return kind ?? (lostConnection.test(message) ? 'unreachable' : 'other')
   },
   isDataException: (error) => isDataException(getErrorDetail(error).code),
+  foreignKeys: (table) => ({ text: foreignKeys, values: [table.map(dialect.quote).join('.')] }),
+  reportsForeignKeys: true,
+  inlineForeignKeys: false,
+  checksEachRow: false,
   parseViolation (error) {
     const { code, constraint, where, column } = getErrorDetail(error)
     if (code === '23502') return { notNull: column }
@@ -327,6 +331,14 @@ const catalog = `SELECT 'column',
   WHERE tgrelid = to_regclass($1) AND NOT tgisinternal AND tgtype & 7 = 7
   UNION ALL
   SELECT 'other', NULL, NULL, NULL, NULL, 0 FROM pg_class WHERE oid = to_regclass($1) AND relkind NOT IN ('r', 'p')`
+
+const foreignKeys = `SELECT a.attname::text, t.relname::text, b.attname::text, cardinality(c.conkey)
+  FROM pg_constraint c
+  CROSS JOIN LATERAL unnest(c.conkey, c.confkey) AS k (own, other)
+  JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.own
+  JOIN pg_class t ON t.oid = c.confrelid
+  JOIN pg_attribute b ON b.attrelid = c.confrelid AND b.attnum = k.other
+  WHERE c.contype = 'f' AND c.conrelid = to_regclass($1)`
 
 /** By the names of pg_type. */
 const typeFamilies: Readonly<Record<string, TypeFamily | undefined>> = {

@@ -5,6 +5,12 @@ import { compareTable, type Difference } from './compare-table.ts'
 import type { Layout } from './layout.ts'
 import { buildNewTable } from './useful-indexes.ts'
 import { buildReceiptTable } from './receipts.ts'
+import {
+  buildAddForeignKey,
+  findNewReferences,
+  findReferrers,
+  ReferenceConstraints
+} from './reference-constraints.ts'
 import type { Session } from './session.ts'
 
 const defaultUse: StorageUse = { creates: true, writes: true, receipts: false }
@@ -84,15 +90,22 @@ function toSentence ({ what, statements, alternative: otherwise }: Difference): 
 export async function buildSchemaSql (
   layout: Layout,
   session: Session,
-  { signal, use = defaultUse }: CheckContext
+  { signal, use = defaultUse, earlier = [] }: CheckContext
 ): Promise<string> {
   const { dialect, path, table, managed, receipts } = layout
   const catalog = await readCatalog(dialect, path, session, { signal })
+  const related = addKeys(layout, use)
+  const constraints = new ReferenceConstraints(session, { signal }, earlier)
   const parts: string[] = []
   if (catalog !== undefined) {
-    parts.push(...compareTable(addKeys(layout, use), catalog, use).map(toSql))
+    parts.push(...compareTable(related, catalog, use).map(toSql))
+    parts.push(...(await constraints.compare(related, catalog)).map(toSql))
   } else if (managed) {
-    parts.push(toStatements(buildNewTable(addKeys(layout, use))))
+    const referrers = findReferrers(layout, use.referrers ?? [])
+    parts.push(toStatements([
+      ...buildNewTable(related, await constraints.selectCreatable(findNewReferences(related))),
+      ...(await constraints.selectEarlier(referrers)).map(buildAddForeignKey)
+    ]))
   } else {
     parts.push(toComment(`The table ${table} does not exist. According to the storage option "version", ` +
       'it is not created by fastify-collections.'))

@@ -1,5 +1,6 @@
 import type { Column } from './column.ts'
 import { getColumn, type Layout } from './layout.ts'
+import { buildForeignKey, findNewReferences, type Reference } from './reference-constraints.ts'
 import { getUniqueName } from './refusal.ts'
 
 /** An index that a table is created with. */
@@ -11,9 +12,13 @@ export interface NewIndex {
 
 /**
  * Builds the statements that create the table of a collection with its constraints and the indexes of the options, in
- * their order. `others` are further indexes.
+ * their order. `others` are further indexes, and `references` become foreign keys.
  */
-export function buildCreateTable (layout: Layout, others: readonly NewIndex[] = []): string[] {
+export function buildCreateTable (
+  layout: Layout,
+  others: readonly NewIndex[] = [],
+  references: readonly Reference[] = []
+): string[] {
   const { dialect, table, shape, columns, version, nulls, indexes, managed } = layout
   if (!managed || version.name === undefined) {
     throw new TypeError(
@@ -38,6 +43,7 @@ export function buildCreateTable (layout: Layout, others: readonly NewIndex[] = 
     if (dialect.inlineIndexes) lines.push(`INDEX ${dialect.quote(name)} (${indexed})`)
     else separate.push(`CREATE INDEX IF NOT EXISTS ${dialect.indexOn(name, layout.path)} (${indexed})`)
   }
+  for (const reference of references) lines.push(buildForeignKey(reference))
   return [`CREATE TABLE IF NOT EXISTS ${table} (\n  ${lines.join(',\n  ')}\n)${dialect.tableOptions}`, ...separate]
 }
 
@@ -51,7 +57,12 @@ export function buildAddColumn (layout: Layout, column: Column): string {
   const hasDefault = required && !nullable && value !== undefined && value !== null
   const notNull = hasDefault ? ` NOT NULL DEFAULT ${dialect.toDefault(codec.write(value))}` : ''
   const check = kind === 'json' ? dialect.jsonCheck(sql) : ''
-  return `ALTER TABLE ${table} ADD COLUMN ${sql} ${getColumnType(layout, column)}${notNull}${check}`
+  // SQLite accepts a foreign key only without a default.
+  const reference = dialect.inlineForeignKeys && !hasDefault
+    ? findNewReferences(layout).find((found) => found.column === column)
+    : undefined
+  const foreignKey = reference === undefined ? '' : ` ${buildForeignKey(reference, false)}`
+  return `ALTER TABLE ${table} ADD COLUMN ${sql} ${getColumnType(layout, column)}${notNull}${check}${foreignKey}`
 }
 
 /** Builds the statement that creates the index of a set of `unique`. */

@@ -282,11 +282,14 @@ export interface SqlDialect {
   readonly classifyError: (error: unknown) => ErrorKind
   /** Whether the error reports a value that its column, or its type, cannot store. */
   readonly isDataException: (error: unknown) => boolean
-  /**
-   * The query for the foreign keys of a table that have one column: the column, the other table and its column. Only if
-   * the errors do not report which one is violated.
-   */
-  readonly foreignKeys?: (table: readonly string[]) => { readonly text: string, readonly values: Value[] }
+  /** The query for the columns of foreign keys: the column, the other table, its column, and how many the key has. */
+  readonly foreignKeys: (table: readonly string[]) => { readonly text: string, readonly values: Value[] }
+  /** Whether errors report which foreign key is violated. */
+  readonly reportsForeignKeys: boolean
+  /** Whether foreign keys are part of CREATE TABLE, even if the other table is missing, and cannot be added later. */
+  readonly inlineForeignKeys: boolean
+  /** Whether each row is checked by itself: a row that refers to itself or to another removed one cannot be removed. */
+  readonly checksEachRow: boolean
   /** What a violated constraint is about. */
   readonly parseViolation: (error: unknown) => Violation | undefined
 }

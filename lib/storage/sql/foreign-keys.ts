@@ -25,7 +25,7 @@ export async function toForeignKeyRefusal (
   const { dialect } = layout
   if (cause === 'referenced' || (cause === undefined && kind === 'remove')) return referenced
   if (kind === 'remove' || (cause === undefined && kind === 'commit')) return conflict
-  if (dialect.foreignKeys !== undefined) {
+  if (!dialect.reportsForeignKeys) {
     const properties = assigned === undefined ? [] : await findMissing(layout, session, assigned)
     return properties.length === 0 ? conflict : { refused: 'missing-target', properties }
   }
@@ -44,9 +44,10 @@ async function findMissing (
   const { dialect, path } = layout
   const { signal } = new AbortController()
   const context = { signal }
-  const keys = await session.rows({ ...dialect.foreignKeys!(path), context })
+  const keys = await session.rows({ ...dialect.foreignKeys(path), context })
   const missing: string[] = []
-  for (const [name, table, target] of keys) {
+  for (const [name, table, target, count] of keys) {
+    if (Number(count) > 1) continue
     const index = columns.findIndex((column) => dialect.foldName(column.name) === dialect.foldName(String(name)))
     const value = values[index] ?? null
     if (value === null) continue

@@ -7,9 +7,14 @@ import { getColumn, type Layout } from './layout.ts'
 /** The layout of a storage: statements of other storages find it by this. A copy of the storage has it, too. */
 export const layoutKey = Symbol('layout')
 
+/** Returns the layout of a storage; undefined if it is not one of a SQL database. */
+export function getLayout (storage: Storage<object>): Layout | undefined {
+  return (storage as { readonly [layoutKey]?: Layout })[layoutKey]
+}
+
 /** Returns the layout of a storage that a filter or an order refers to. */
 export function findLayout (storage: Storage<object>, { dialect }: Layout): Layout {
-  const layout = (storage as { readonly [layoutKey]?: Layout })[layoutKey]
+  const layout = getLayout(storage)
   if (layout === undefined || layout.dialect !== dialect) {
     throw new TypeError(`A filter or an order refers to rows of the storage ${storage.name}, ` +
       'which is not in the same database.')

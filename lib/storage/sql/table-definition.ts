@@ -1,4 +1,4 @@
-import type { JsonSchema, RelationKey, Shape } from '../contract.ts'
+import type { JsonSchema, Referrer, RelationKey, Shape } from '../contract.ts'
 
 /** What a table is created from: the result of `define()`, its options, or as much of them as the table needs. */
 export interface TableDefinition {
@@ -11,7 +11,11 @@ export interface TableDefinition {
   /** Whether to create the table of the receipts. A definition with the feature `idempotency` always gets it. */
   readonly receipts?: boolean
   /** Of a definition: what its features need. */
-  readonly attached?: { readonly required: ReadonlySet<string>, readonly keys: readonly RelationKey[] }
+  readonly attached?: {
+    readonly required: ReadonlySet<string>
+    readonly keys: readonly RelationKey[]
+    readonly referrers: readonly Referrer[]
+  }
   /** Of a definition: its storage without the layers of features. */
   readonly baseStorage?: object
   /** Of the shape that a storage function gets. */

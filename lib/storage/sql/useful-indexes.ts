@@ -3,6 +3,7 @@ import type { Column } from './column.ts'
 import { buildCreateTable, getColumnType, getIndexName, getKeys, type NewIndex } from './create-table.ts'
 import type { Layout } from './layout.ts'
 import { getOperand } from './operand.ts'
+import type { Reference } from './reference-constraints.ts'
 
 /** An index that lists or relations of a definition can use. */
 export interface UsefulIndex extends NewIndex {
@@ -154,9 +155,8 @@ function getMaxLength (schema: JsonSchema): number {
 }
 
 /** Builds the statements that create a table of a collection with the indexes for its lists and relations. */
-export function buildNewTable (layout: Layout): string[] {
+export function buildNewTable (layout: Layout, references: readonly Reference[] = []): string[] {
   const keys = getKeys(layout)
-  return buildCreateTable(layout, findIndexes(layout).filter(({ columns }) => {
-    return !keys.some((key) => beginsWith(key, columns))
-  }))
+  const indexes = findIndexes(layout).filter(({ columns }) => !keys.some((key) => beginsWith(key, columns)))
+  return buildCreateTable(layout, indexes, references)
 }

@@ -183,6 +183,9 @@ export const dialect: SqlDialect = {
   },
   isDataException: (error) => parseUnstorable(error) !== undefined,
   foreignKeys: buildForeignKeysQuery,
+  reportsForeignKeys: false,
+  inlineForeignKeys: true,
+  checksEachRow: false,
   parseViolation: (error) => parseUnstorable(error) ?? parseConstraint(error)
 }
 
@@ -254,10 +257,10 @@ function buildCatalogQuery (table: readonly string[]): ReturnType<SqlDialect['ca
 function buildForeignKeysQuery (table: readonly string[]): { text: string, values: Value[] } {
   const [name = '', ...schema] = [...table].reverse()
   const within = schema.map((part) => `, ${toLiteral(part)}`).join()
-  const text = `SELECT max("from"), max("table"), max(coalesce("to", (
+  const text = `SELECT "from", "table", coalesce("to", (
       SELECT i.name FROM pragma_table_info(k."table"${within}) AS i WHERE i.pk = 1
-    )))
-    FROM pragma_foreign_key_list(?${within}) AS k GROUP BY id HAVING count(*) = 1 ORDER BY id DESC`
+    )), count(*) OVER (PARTITION BY id)
+    FROM pragma_foreign_key_list(?${within}) AS k ORDER BY id DESC`
   return { text, values: [name] }
 }
 
