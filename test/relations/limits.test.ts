@@ -144,7 +144,7 @@ const lines: Readonly<Record<string, Line>> = {
 
 const page = readFileSync(new URL('../../docs/limits.md', import.meta.url), 'utf8')
 const table = page
-  .slice(page.indexOf('## Relation limits'), page.indexOf('## Cursors and links'))
+  .slice(page.indexOf('## Relation limits'), page.indexOf('## Aggregate limits'))
   .split('\n')
   .filter((line) => line.startsWith('| '))
   .slice(1)
