@@ -35,9 +35,9 @@ export function renderPart (part: PreparedPart, outcome: Outcome): PartResult | 
     case 'many': return { status: 201, ...showAll(part, outcome.entries) }
     case 'removed': return { status: 204 }
     case 'moved': return problem('not-found')
-    // No part has a key of its own, is an aggregate, or writes all items that match a filter.
+    case 'groups': return { status: 200, content: outcome.output }
+    // No part has a key of its own, or writes all items that match a filter.
     case 'replayed':
-    case 'groups':
     case 'matched': throw new TypeError(`A part of a batch cannot be ${outcome.kind}.`)
   }
 }

@@ -1,6 +1,6 @@
 import type { ActionName } from '../action.ts'
 import type { Collection } from '../collection.ts'
-import { actionInfos, toActionInfo } from '../engine/engine.ts'
+import { actionInfos, toActionInfo, toAggregateInfo } from '../engine/engine.ts'
 import type { ActionInfo } from '../engine/action-info.ts'
 import type { Problem } from '../http/problems.ts'
 import { problem } from '../http/problems.ts'
@@ -86,8 +86,12 @@ function findActions (
   if (id === '') return undefined
   const last = name ?? id
   const at = name === undefined ? 'collection' : 'item'
-  const custom = path.isOpen(last) ? undefined : collection.attached.actions.get(decodeURIComponent(last))
+  const written = path.isOpen(last) ? undefined : decodeURIComponent(last)
+  const { actions, aggregate } = collection.attached
+  const custom = written === undefined ? undefined : actions.get(written)
   if (custom?.at === at) return { POST: toActionInfo(custom) }
+  const isAggregate = at === 'collection' && written !== undefined && aggregate?.path === written
+  if (isAggregate && collection.actions.has('list')) return { GET: toAggregateInfo(aggregate) }
   return name === undefined ? getActions(collection, itemActions) : undefined
 }
 

@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import { action } from '../../lib/features/action.ts'
 import { aggregates } from '../../lib/features/aggregates.ts'
+import { batch } from '../../lib/batch/batch.ts'
 import { reactAdmin } from '../../lib/features/query-syntaxes/react-admin.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { timeout } from '../../lib/features/timeout.ts'
@@ -629,3 +630,40 @@ test('integer ids and UUIDs need no other path', async (t) => {
   const app = await open(t, definition)
   t.strictSame(await getRows(app, 'sum=total'), [[null]])
 })
+
+for (const { name, skip, open } of databases) {
+  test(`${name}: a batch can have aggregates, which see what earlier parts have written`, { skip }, async (t) => {
+    const database = await open()
+    t.after(() => database.end())
+    const storage = database.adapter()
+    const definition = orders({
+      storage,
+      access: {
+        authenticate: ({ request }) => request.headers.authorization,
+        allow: { all: 'public' },
+        scope: ({ caller }) => caller === undefined ? undefined : { values: { country: String(caller) } }
+      }
+    }).with(aggregates(options))
+    await storage.createTable(definition)
+    const app = Fastify()
+    t.after(() => app.close())
+    await app.register(registry)
+    await app.register(collection, definition)
+    await app.register(batch, { collections: [definition] })
+    await app.ready()
+    await fill(app, definition)
+    const send = async (...parts: object[]) => {
+      const response = await request(app, 'POST /batch', { content: parts, fields: { authorization: 'AT' } })
+      return response.json()
+    }
+    const figures = { method: 'GET', path: '/orders/aggregate?by=status&sum=total&count=true&sort=status' }
+    const created = { method: 'POST', path: '/orders', content: { status: 'open', total: 7, at: '2026-03-01T00:00:00Z' } }
+    const results = await send(figures, created, figures)
+    const paid = { by: { status: 'paid' }, count: 1, sum: { total: 5 } }
+    t.match(results.map(({ status }: { status: number }) => status), [200, 201, 200])
+    t.strictSame(results[0].content, { groups: [{ by: { status: 'open' }, count: 1, sum: { total: 10 } }, paid], more: false })
+    t.strictSame(results[2].content, { groups: [{ by: { status: 'open' }, count: 2, sum: { total: 17 } }, paid], more: false })
+    t.match(await send({ ...figures, path: '/orders/aggregate?sum=status' }), { problem: { status: 400, code: 'invalid-query' } })
+    t.match(await send({ ...figures, method: 'POST', content: {} }), { problem: { status: 405 } })
+  })
+}
