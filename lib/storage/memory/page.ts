@@ -1,8 +1,6 @@
-import { Aggregation } from '../aggregation.ts'
-import type { AggregateQuery, Aggregates, Entry, Filter, Id, Page, Query, Scalar } from '../contract.ts'
+import type { Entry, Filter, Id, Page, Query } from '../contract.ts'
 import { compileFilter, compileSearch, type Predicate } from './filter.ts'
 import { Ordering } from './order.ts'
-import { createReader } from './property.ts'
 import { RelatedReader, type FindRows } from './related.ts'
 import type { Rows, WalkOptions } from './table.ts'
 
@@ -75,25 +73,6 @@ export function readPages<Item extends object> (
   })
 }
 
-/** Computes figures over the rows that match, by groups. */
-export function aggregateRows<Item extends object> (
-  { rows, findRows }: PageSource<Item>,
-  query: AggregateQuery,
-  scope: Filter | undefined
-): Aggregates {
-  const matches = compilePredicate(query, scope, new RelatedReader(findRows))
-  const readers = [...query.by, ...query.figures].map((part) => {
-    return 'property' in part ? createReader(part.property) : () => null
-  })
-  const aggregation = new Aggregation(query, rows.shape.schema)
-  rows.walk({ order: orderById(rows), from: undefined, backward: false }, ({ item }) => {
-    // Figures are over scalars.
-    if (matches?.(item) !== false) aggregation.add(readers.map((read) => read(item) as Scalar | null))
-    return true
-  })
-  return aggregation.getResult()
-}
-
 interface SortedSource<Item> {
   readonly related: RelatedReader
   /** All that match. */
@@ -127,12 +106,12 @@ function hasRelatedOrder ({ order }: Query): boolean {
   return order.some(({ related }) => related !== undefined)
 }
 
-function orderById<Item> ({ shape }: Rows<Item>): Query['order'] {
+export function orderById<Item> ({ shape }: Rows<Item>): Query['order'] {
   return [{ property: shape.id.property, descending: false }]
 }
 
 /** Undefined if every entry matches. */
-function compilePredicate (
+export function compilePredicate (
   query: Pick<Query, 'filter' | 'search'>,
   scope: Filter | undefined,
   related: RelatedReader
