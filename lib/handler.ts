@@ -62,11 +62,12 @@ export function createHandler (collection: Collection, options: HandlerOptions):
     if (collection.groups !== undefined && (response.status < 300 || isSafe)) {
       setHeaders(isSafe ? collection.groups.read : collection.groups.write, reply)
     }
-    const { applied } = response
+    const { applied, vary } = response
     if (applied !== undefined) reply.header('preference-applied', formatPreferenceApplied(applied))
     const policy = response.dependsOnCaller === true && cache.dependsOnCaller !== true ? noStore.policy : cache
     const headers = addDescriptionLink(collection, response.headers)
-    return prepareReply(headers === response.headers ? response : { ...response, headers }, { policy, varied }, reply)
+    const caching = { policy, varied: vary === undefined ? varied : mergeVary(varied, ...vary) }
+    return prepareReply(headers === response.headers ? response : { ...response, headers }, caching, reply)
   }
 
   return async function (incoming, reply) {

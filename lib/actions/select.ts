@@ -18,11 +18,11 @@ export function markDependence (
   response: Response
 ): Response {
   if (related === undefined) return response
-  const { dependsOnCaller, collections } = related
+  const { dependsOnCaller, vary, collections } = related
   const names = [...new Set([name, ...collections])]
   return {
     ...response,
     ...groups !== undefined && { headers: { ...response.headers, ...buildCacheGroups(names) } },
-    ...dependsOnCaller && { dependsOnCaller }
+    ...dependsOnCaller && { dependsOnCaller, vary: vary ?? [] }
   }
 }

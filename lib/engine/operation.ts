@@ -131,6 +131,8 @@ export interface RelatedData {
   readonly addition: Addition | undefined
   /** Whether what the caller can read of the other collections depends on the caller. */
   readonly dependsOnCaller: boolean
+  /** The request headers that identify the caller to them. */
+  readonly vary?: readonly string[]
   /** The names of the other collections. */
   readonly collections: readonly string[]
   /** Returns the titles of the links to related items, by relation; undefined if the response has none. */

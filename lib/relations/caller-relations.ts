@@ -65,8 +65,17 @@ export class RelationAccess {
   }
 
   get dependsOnCaller (): boolean {
-    return (['list', 'read'] as const).some((action) => {
-      return [...this.#readings[action].keys()].some(({ access }) => dependsOnCaller(access, action))
+    return this.#findDependent().length > 0
+  }
+
+  /** The request headers that identify the caller to the collections that depend on it. */
+  get vary (): string[] {
+    return this.#findDependent().flatMap(({ access }) => access?.vary ?? [])
+  }
+
+  #findDependent (): Collection[] {
+    return (['list', 'read'] as const).flatMap((action) => {
+      return [...this.#readings[action].keys()].filter(({ access }) => dependsOnCaller(access, action))
     })
   }
 

@@ -252,8 +252,8 @@ async function addTitles (outcome: Outcome, { collection, operation, access, nam
   if (mentions.size === 0) return outcome
   const { opened } = await access.open(collection, operation.view, mentions)
   const getTitles = await readTitles(entries, { relations: [...opened.values()], operation, names })
-  const { dependsOnCaller, names: collections } = access
-  const related = { addition: undefined, dependsOnCaller, collections, getTitles }
+  const { dependsOnCaller, vary, names: collections } = access
+  const related = { addition: undefined, dependsOnCaller, vary, collections, getTitles }
   return { ...outcome, related: merge(outcome.related, related) }
 }
 
@@ -262,8 +262,8 @@ async function addIncluded (outcome: Outcome, { inclusions, operation, access }:
   if (outcome.kind !== 'entry' && outcome.kind !== 'page' && outcome.kind !== 'groups') return outcome
   const entries = getEntries(outcome)
   const addition = inclusions.length === 0 ? undefined : shorten(await include(entries, inclusions, operation))
-  const { dependsOnCaller, names } = access
-  return { ...outcome, related: merge(outcome.related, { addition, dependsOnCaller, collections: names }) }
+  const { dependsOnCaller, vary, names: collections } = access
+  return { ...outcome, related: merge(outcome.related, { addition, dependsOnCaller, vary, collections }) }
 }
 
 function getEntries (outcome: EntryOutcome | PageOutcome | GroupsOutcome): ReadonlyArray<Entry<object>> {
@@ -289,6 +289,7 @@ function merge (first: RelatedData | undefined, second: RelatedData): RelatedDat
   return {
     addition: additions.length === 0 ? undefined : addition,
     dependsOnCaller: first.dependsOnCaller || second.dependsOnCaller,
+    vary: [...first.vary ?? [], ...second.vary ?? []],
     getTitles: second.getTitles ?? first.getTitles,
     collections: [...new Set([...first.collections, ...second.collections])]
   }

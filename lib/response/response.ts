@@ -13,6 +13,8 @@ export interface Response {
   readonly applied?: Preferences | undefined
   /** Whether the response depends on the caller although the collection itself does not. */
   readonly dependsOnCaller?: boolean
+  /** The request headers that identify the caller to the other collections that the response depends on. */
+  readonly vary?: readonly string[]
 }
 
 const noHeaders: Headers = Object.freeze({})

@@ -141,3 +141,31 @@ test('a related collection has its own rules, even if another one has the same n
     t.match(JSON.parse(body), { owner: { name: 'Ada' }, auditor: { name: 'Eve' } })
   }
 })
+
+test('a response varies by what identifies the caller to related collections', async (t) => {
+  const id = { generate: 'client' } as const
+  const rules = (header: string) => ({
+    authenticate: ({ request }: { request: FastifyRequest }) => request.headers[header]?.toString(),
+    vary: [header],
+    allow: 'authenticated'
+  } as const)
+  const cache = { list: 'private, max-age=60', read: 'private, max-age=60' } as const
+  const Author = Type.Object({ id: Type.String() })
+  const Article = Type.Object({ id: Type.String(), authorId: Type.String() })
+  const { authors, articles } = relate({
+    authors: define({ name: 'authors', schema: Author, id, storage: memory({ items: [{ id: 'ada' }] }), access: rules('x-key'), cache }),
+    articles: define({
+      name: 'articles', schema: Article, id, storage: memory({ items: [{ id: '1', authorId: 'ada' }] }), access: rules('x-user'), cache
+    })
+  }, { articles: { author: { to: 'authors', property: 'authorId' } } })
+  const app = await build(t, [authors, articles])
+  const vary = async (url: string) => {
+    const { headers } = await send(app, `GET ${url}`, { fields: { 'x-user': 'ada', 'x-key': '1' } })
+    t.equal(headers['cache-control'], 'private, max-age=60')
+    return String(headers['vary']).toLowerCase().split(', ')
+  }
+  t.notOk((await vary('/articles/1')).includes('x-key'))
+  t.ok((await vary('/articles/1?expand=author')).includes('x-key'))
+  t.ok((await vary('/articles?expand=author')).includes('x-user'))
+  t.ok((await vary('/articles?expand=author')).includes('x-key'))
+})
