@@ -261,9 +261,11 @@ async function addTitles (outcome: Outcome, { collection, operation, access, nam
 async function addIncluded (outcome: Outcome, { inclusions, operation, access }: Included): Promise<Outcome> {
   if (outcome.kind !== 'entry' && outcome.kind !== 'page' && outcome.kind !== 'groups') return outcome
   const entries = getEntries(outcome)
-  const addition = inclusions.length === 0 ? undefined : shorten(await include(entries, inclusions, operation))
+  const addition = inclusions.length === 0 ? undefined : await include(entries, inclusions, operation)
   const { dependsOnCaller, vary, names: collections } = access
-  return { ...outcome, related: merge(outcome.related, { addition, dependsOnCaller, vary, collections }) }
+  // The tag of a page is a hash already.
+  const added = outcome.kind === 'entry' && addition !== undefined ? shorten(addition) : addition
+  return { ...outcome, related: merge(outcome.related, { addition: added, dependsOnCaller, vary, collections }) }
 }
 
 function getEntries (outcome: EntryOutcome | PageOutcome | GroupsOutcome): ReadonlyArray<Entry<object>> {
