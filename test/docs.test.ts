@@ -575,7 +575,7 @@ test('docs/problems.md lists the problems of lib/http/problems.ts, and no others
   )
 })
 
-test('docs/definition.md and README.md list every option, and no others', async (t) => {
+test('docs/definition.md has every option in its table and a section for it, and no others', async (t) => {
   const [whole, groups] = [
     optionNames.filter((name) => !name.includes('.')),
     optionNames.filter((name) => name.includes('.'))
@@ -586,7 +586,7 @@ test('docs/definition.md and README.md list every option, and no others', async 
     whole
   )
   t.same(
-    rows('README.md', 'Options')
+    rows('docs/definition.md', 'The definition')
       .slice(1)
       .map(([option]) => /\[(\w+)\]/.exec(option!)?.[1]),
     whole
@@ -649,10 +649,15 @@ test('every link within the documentation resolves', async (t) => {
   )
 })
 
-test('README.md lists every page once, in four groups', async (t) => {
+test('docs/README.md lists every page once, in four groups', async (t) => {
   const groups = ['Start', 'Guides', 'Reference', 'Background']
-  const listed = groups.flatMap((group) => rows('README.md', group).slice(1).map(([link]) => /\((.*)\)/.exec(link!)?.[1]))
-  t.strictSame(listed.toSorted(), pages.filter((page) => page.startsWith('docs/')).toSorted())
+  const listed = groups.flatMap((group) => {
+    return rows('docs/README.md', group).slice(1).map(([link]) => `docs/${/\((.*)\)/.exec(link!)?.[1]}`)
+  })
+  t.strictSame(
+    listed.toSorted(),
+    pages.filter((page) => page.startsWith('docs/') && page !== 'docs/README.md').toSorted()
+  )
 })
 
 test('no two headings of a page have the same anchor', async (t) => {

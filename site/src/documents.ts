@@ -51,6 +51,7 @@ export function readPage (file: string): Document {
 
 function toSlug (file: string): string {
   if (file === 'README.md') return 'index'
+  if (file === 'docs/README.md') return 'documentation'
   return file.replace(/^docs\//, '').replace('site/.types', 'types').replace(/(\/README)?\.md$/, '')
 }
 
@@ -58,16 +59,14 @@ function toPlainText (markdown: string): string {
   return markdown.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[`*]/g, '').replace(/\s+/g, ' ')
 }
 
-/** The four groups of the table of contents in README.md, which is the sidebar as well. */
-export const groups: readonly Group[] = readPage('README.md').text
-  .replace(/^[^]*?^## Documentation$/m, '')
-  .replace(/^## [^]*$/m, '')
-  .split(/^### /m)
+/** The four groups of docs/README.md, which is the sidebar as well. */
+export const groups: readonly Group[] = readPage('docs/README.md').text
+  .split(/^## /m)
   .slice(1)
   .map((section) => ({
     label: section.slice(0, section.indexOf('\n')),
-    pages: [...section.matchAll(/^\| \[[^\]]*\]\((docs\/[\w-]+\.md)\) \| (.*) \|$/gm)]
-      .map(([, file = '', purpose = '']) => ({ slug: toSlug(file), purpose: toPlainText(purpose) }))
+    pages: [...section.matchAll(/^\| \[[^\]]*\]\(([\w-]+\.md)\) \| (.*) \|$/gm)]
+      .map(([, file = '', purpose = '']) => ({ slug: toSlug(`docs/${file}`), purpose: toPlainText(purpose) }))
   }))
 
 /** The path of a page in the site. */
