@@ -253,8 +253,18 @@ async function addTitles (outcome: Outcome, { collection, operation, access, nam
   const { opened } = await access.open(collection, operation.view, mentions)
   const getTitles = await readTitles(entries, { relations: [...opened.values()], operation, names })
   const { dependsOnCaller, vary, names: collections } = access
-  const related = { addition: undefined, dependsOnCaller, vary, collections, getTitles }
-  return { ...outcome, related: merge(outcome.related, related) }
+  const addition = isPage(collection, operation) ? undefined : createTitleVersion(getTitles)
+  return { ...outcome, related: merge(outcome.related, { addition, dependsOnCaller, vary, collections, getTitles }) }
+}
+
+/** Whether the format shows a page. Its entity tag is that of the item, for the forms, and a digest of the page. */
+function isPage ({ formats }: Collection, { exchange }: Operation): boolean {
+  return formats.some(({ name, page }) => name === exchange?.request.format.name && page !== undefined)
+}
+
+/** The titles are part of the entity tag: they change separately, and with the caller. */
+function createTitleVersion (getTitles: NonNullable<RelatedData['getTitles']>): Addition {
+  return { add: () => ({}), version: (entry) => `+${hashVersions(JSON.stringify(getTitles(entry)))}` }
 }
 
 /** A response that depends on related items says so, even if it includes none. */

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { chromium } from 'playwright-core'
 import { test } from 'tap'
 import collection, { define, json, registry } from '../../lib/index.ts'
-import type { StatementEvent } from '../../lib/index.ts'
+import type { Format, StatementEvent } from '../../lib/index.ts'
 import { within } from '../../lib/features/within.ts'
 import { hal } from '../../lib/formats/hal.ts'
 import { html } from '../../lib/formats/html.ts'
@@ -332,6 +332,63 @@ test('pages escape names and ids, and their forms have the entity tag of the ite
   const [, tag] = /data-tag="([^"]*)"/.exec(await getPage(app, '/articles/a1'))!
   const headers = { ...patch.headers, 'if-match': tag!.replaceAll('&quot;', '"') }
   t.equal((await app.inject({ ...patch, headers, url: '/articles/a1', payload: { title: 'Changed' } })).statusCode, 200)
+})
+
+test('own formats with names do not send those of another caller, nor names that have changed', async (t) => {
+  const named: Format = {
+    name: 'named',
+    mediaType: 'application/named+json',
+    item: (item, links) => JSON.stringify({ item, links }),
+    list: (items, links) => JSON.stringify({ items, links }),
+    describe: (schema) => schema,
+    embed: { names: ['name'], write: () => ({}), describe: () => ({}) }
+  }
+  const storage = memory()
+  const related = relate({
+    users: define({
+      name: 'users',
+      schema: Type.Object({ id: Type.String(), name: Type.String() }),
+      id: { generate: 'client' },
+      storage,
+      access: {
+        authenticate: ({ request }) => request.headers['x-user']?.toString(),
+        allow: 'public',
+        visible: { name: ({ caller }) => caller === 'root' }
+      }
+    }),
+    notes: define({
+      name: 'notes',
+      schema: Type.Object({ id: Type.String(), userId: Type.String() }),
+      id: { generate: 'client' },
+      storage,
+      formats: [json, named]
+    })
+  }, { notes: { user: { to: 'users', property: 'userId' } } })
+  const app = Fastify()
+  t.after(() => app.close())
+  await app.register(registry)
+  for (const definition of Object.values(related)) await app.register(collection, definition)
+  await app.ready()
+  await app.collection(related.users).create({ id: 'ada', name: 'Ada' })
+  await app.collection(related.notes).create({ id: 'one', userId: 'ada' })
+  const get = (url: string, headers: Record<string, string> = {}) => {
+    return app.inject({ url, headers: { accept: named.mediaType, ...headers } })
+  }
+  for (const url of ['/notes/one', '/notes']) {
+    // Items of a memory are cached from the second request on.
+    for (let index = 0; index < 3; index++) t.match((await get(url, { 'x-user': 'root' })).body, '"title":"Ada"')
+    const { etag } = (await get(url, { 'x-user': 'root' })).headers
+    t.notMatch((await get(url)).body, 'Ada', url)
+    const other = await get(url, { 'if-none-match': etag! })
+    t.equal(other.statusCode, 200, `${url}: another caller`)
+    const known = await get(url, { 'x-user': 'root', 'if-none-match': etag! })
+    t.equal(known.statusCode, 304, `${url}: the same caller`)
+    await app.collection(related.users).update('ada', { name: 'Ada King' })
+    const changed = await get(url, { 'x-user': 'root', 'if-none-match': etag! })
+    t.equal(changed.statusCode, 200, `${url}: another name`)
+    t.match(changed.body, '"title":"Ada King"')
+    await app.collection(related.users).update('ada', { name: 'Ada' })
+  }
 })
 
 test('a page takes one more statement for each relation to one item, however many items it has', async (t) => {
