@@ -97,6 +97,25 @@ async function getGroups (app: FastifyInstance, search: string): Promise<unknown
 }
 
 for (const { name, skip, open } of all) {
+  test(`long texts that begin alike are groups of their own: ${name}`, { skip }, async (t) => {
+    const { storage, prepare, database } = await open()
+    const definition = sales({ storage })
+    await prepare(definition)
+    const app = await serve(t, definition)
+    t.after(async () => database?.end())
+    const beginning = 'x'.repeat(2000)
+    for (let id = 1; id <= 6; id++) {
+      const team = `${beginning}${id % 2}`
+      await app.collection(definition).create({ id, team, amount: id, place: { city: team } })
+    }
+    for (const property of ['team', 'place.city']) {
+      t.strictSame(await getGroups(app, `by=${property}&distinct=amount&count=true&sum=amount&sort=sum.amount`), [
+        { by: { [property]: `${beginning}1` }, count: 3, distinct: { amount: 3 }, sum: { amount: 9 } },
+        { by: { [property]: `${beginning}0` }, count: 3, distinct: { amount: 3 }, sum: { amount: 12 } }
+      ], property)
+    }
+  })
+
   test(`integers are added exactly or refused, and months end in UTC: ${name}`, { skip }, async (t) => {
     const { storage, prepare, database } = await open()
     const definition = sales({ storage })

@@ -122,6 +122,7 @@ export const dialect: SqlDialect = {
   },
   // Without an index, rows are sorted by the first 1024 bytes of a text (max_sort_length); `<` compares all of it.
   sortLength: 255,
+  groupText: (expression) => `SHA2(${expression}, 256)`,
   rowValues: false,
   // mysql2 binds a number as a double, which LIMIT rejects.
   limit: String,

@@ -14,6 +14,8 @@ interface Source {
   /** Equal and ordered as the contract requires. */
   readonly sql: string
   readonly isExact: boolean
+  /** Whether it can be a long text. */
+  readonly isLong: boolean
   readonly read: (value: unknown) => Scalar | null
 }
 
@@ -40,17 +42,18 @@ export async function readAggregates (
   if (search !== undefined && !isExactSearch(dialect, search)) {
     return aggregateChecked(layout, session, { query, search, context, parameters, sources, values })
   }
-  const groups = names.slice(0, by.length)
+  const groups = by.map((_, index) => createGroup(dialect, query, { name: names[index]!, source: sources[index]! }))
   const computed = figures.map((figure, index) => {
     const at = by.length + index
     return createFigure(dialect, figure, { name: names[at]!, source: sources[at] })
   })
   const matching = buildMatching(layout, values, { query, context, parameters })
-  const ordered = [...groups, ...computed.map((figure) => figure.ordered)]
+  const selected = groups.map((group) => group.selected)
+  const ordered = [...selected, ...computed.map((figure) => figure.ordered)]
   const orderBy = order.map(({ at, descending }) => dialect.orderBy(ordered[at]!, descending, true))
-  const text = `SELECT ${[...groups, ...computed.flatMap(({ columns }) => columns)].join(', ')} ` +
+  const text = `SELECT ${[...selected, ...computed.flatMap(({ columns }) => columns)].join(', ')} ` +
     `FROM (${matching}) AS matching` +
-    (groups.length === 0 ? '' : ` GROUP BY ${groups.join(', ')} ORDER BY ${orderBy.join(', ')}`) +
+    (groups.length === 0 ? '' : ` GROUP BY ${groups.map(({ key }) => key).join(', ')} ORDER BY ${orderBy.join(', ')}`) +
     ` LIMIT ${parameters.bind(dialect.limit(limit + 1))}`
   const rows = await readRows(layout, session, { text, values: parameters.values, context }, query)
   return {
@@ -68,16 +71,34 @@ function createSource (
 ): Source {
   const { kind, codec, text, ordered } = getOperand(layout, property, undefined)
   const isExact = isInteger(layout.shape.schema, property)
-  if (text === undefined) return { sql: ordered, isExact, read: (value) => codec.read(value) as Scalar }
+  if (text === undefined) return { sql: ordered, isExact, isLong: false, read: (value) => codec.read(value) as Scalar }
   return {
     sql: part === undefined ? text : `SUBSTR(${text}, 1, ${partLengths[part]})`,
     isExact,
+    isLong: part === undefined && kind === 'text',
     read: (value) => part === undefined && kind !== 'uuid' ? codec.read(value) as Scalar : String(value)
   }
 }
 
 function readValue ({ read }: Source, value: unknown): Scalar | null {
   return value === null ? null : read(value)
+}
+
+interface Value {
+  readonly name: string
+  readonly source: Source
+}
+
+/** What rows are grouped by, and the expression that has the value of a group. */
+function createGroup (
+  { groupText }: SqlDialect,
+  { figures }: AggregateQuery,
+  { name, source: { isLong } }: Value
+): { readonly key: string, readonly selected: string } {
+  // To count different values, MySQL and MariaDB sort the rows by their groups.
+  const isSorted = figures.some(({ figure }) => figure === 'distinct')
+  if (groupText === undefined || !isLong || !isSorted) return { key: name, selected: name }
+  return { key: groupText(name), selected: `MIN(${name})` }
 }
 
 function createFigure (

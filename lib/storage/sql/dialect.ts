@@ -256,6 +256,8 @@ export interface SqlDialect {
   readonly orderBy: (expression: string, descending: boolean, nullable: boolean) => string
   /** How many characters of a text without an index are compared to sort rows; `Infinity` for all. */
   readonly sortLength: number
+  /** A short text that is equal for equal texts, if rows are sorted by the beginning of a text to group them. */
+  readonly groupText?: (expression: string) => string
   /** Whether an index serves `(a, b) > (?, ?)`. */
   readonly rowValues: boolean
   readonly limit: (limit: number) => Value
