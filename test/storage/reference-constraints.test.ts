@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
+import type { TObject } from '@sinclair/typebox'
 import { test } from 'tap'
 import { define, schemaSql } from '../../lib/index.ts'
 import type { Definition } from '../../lib/index.ts'
@@ -94,6 +95,55 @@ for (const { name, skip, open } of databases) {
       }
     })
   }
+
+  test(`${name}: tables with long and similar names, and a property with two targets`, { skip }, async (t) => {
+    const long = 'p'.repeat(60)
+    const properties = { order_id: Type.Integer(), id: Type.Integer(), [long]: Type.Integer(), [`${long.slice(1)}é`]: Type.Integer() }
+    const Row = Type.Object({ id: Type.Integer() })
+    for (const isReversed of [false, true]) {
+      const database = await open()
+      t.teardown(() => database.end())
+      const defineTable = (table: string, schema: TObject) => {
+        const storage = database.adapter({ table })
+        return { storage, definition: define({ name: table.replaceAll('_', '-').slice(0, 20), schema, id: { generate: 'client' }, storage }) }
+      }
+      const tables = {
+        orders: defineTable('orders', Row),
+        offers: defineTable('offers', Row),
+        // Without a digest, the foreign keys of both would be shop_items_orderId_orders_reference.
+        shop: defineTable('shop', Type.Object({ id: Type.Integer(), items_orderId: Type.Integer() })),
+        items: defineTable('shop_items', Type.Object({ id: Type.Integer(), orderId: Type.Integer() })),
+        long: defineTable('t'.repeat(50), Type.Object(properties))
+      }
+      const { orders, offers, shop, items, long: longTable } = tables
+      const related: Record<string, Definition> = relate({
+        orders: orders.definition,
+        offers: offers.definition,
+        shop: shop.definition,
+        items: items.definition,
+        long: longTable.definition
+      }, {
+        shop: { order: { to: 'orders', property: 'items_orderId', references: true } },
+        items: {
+          order: { to: 'orders', property: 'orderId', references: true },
+          offer: { to: 'offers', property: 'orderId', references: true }
+        },
+        long: Object.fromEntries(Object.keys(properties).filter((property) => property !== 'id').map((property, index) => {
+          return [`order${index}`, { to: 'orders', property, references: true }]
+        }))
+      })
+      const keys = Object.keys(tables) as Array<keyof typeof tables>
+      if (isReversed) keys.reverse()
+      for (const key of [...keys, ...keys]) await tables[key].storage.createTable(related[key]!)
+      const found = await listForeignKeys(name, database)
+      t.same(found.filter((key) => key.startsWith('shop')), [
+        'shop.items_orderId orders', 'shop_items.orderId offers', 'shop_items.orderId orders'
+      ])
+      t.equal(found.length, 6)
+      const definitions = keys.filter((key) => key !== 'shop' && key !== 'items').map((key) => related[key]!)
+      t.equal(await schemaSql(...definitions), describeMatching(definitions), 'nothing is proposed again')
+    }
+  })
 
   test(`${name}: createTableSql writes foreign keys`, { skip }, async (t) => {
     const database = await open()

@@ -1,5 +1,6 @@
 import type { Column } from './column.ts'
 import { getColumn, type Layout } from './layout.ts'
+import { shortenName } from './names.ts'
 import { buildForeignKey, findNewReferences, type Reference } from './reference-constraints.ts'
 import { getUniqueName } from './refusal.ts'
 
@@ -58,11 +59,11 @@ export function buildAddColumn (layout: Layout, column: Column): string {
   const notNull = hasDefault ? ` NOT NULL DEFAULT ${dialect.toDefault(codec.write(value))}` : ''
   const check = kind === 'json' ? dialect.jsonCheck(sql) : ''
   // SQLite accepts a foreign key only without a default.
-  const reference = dialect.inlineForeignKeys && !hasDefault
-    ? findNewReferences(layout).find((found) => found.column === column)
-    : undefined
-  const foreignKey = reference === undefined ? '' : ` ${buildForeignKey(reference, false)}`
-  return `ALTER TABLE ${table} ADD COLUMN ${sql} ${getColumnType(layout, column)}${notNull}${check}${foreignKey}`
+  const references = dialect.inlineForeignKeys && !hasDefault
+    ? findNewReferences(layout).filter((found) => found.column === column)
+    : []
+  const foreignKeys = references.map((reference) => ` ${buildForeignKey(reference, false)}`).join('')
+  return `ALTER TABLE ${table} ADD COLUMN ${sql} ${getColumnType(layout, column)}${notNull}${check}${foreignKeys}`
 }
 
 /** Builds the statement that creates the index of a set of `unique`. */
@@ -73,7 +74,7 @@ export function buildUniqueIndex (layout: Layout, properties: readonly string[])
 
 /** Returns the name of an index, short enough for every database. */
 export function getIndexName ({ name }: Layout, properties: readonly string[]): string {
-  return `${name}_${properties.join('_')}_index`.slice(-60)
+  return shortenName(`${name}_${properties.join('_')}_index`, [name, ...properties])
 }
 
 function buildColumnDefinition (layout: Layout, column: Column): string {

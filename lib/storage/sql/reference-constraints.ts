@@ -3,6 +3,7 @@ import { readCatalog, type Catalog, type CatalogColumn } from './catalog.ts'
 import type { Column } from './column.ts'
 import type { Difference } from './compare-table.ts'
 import type { Layout } from './layout.ts'
+import { addDigest, shortenName } from './names.ts'
 import { getLayout } from './related.ts'
 import type { Session, SignalContext } from './session.ts'
 
@@ -22,10 +23,10 @@ export function findReferences (layout: Layout): Reference[] {
   }))
 }
 
-/** Several relations can use the same property. */
+/** Several relations can use the same property, also to different tables. */
 function removeRepeated (references: readonly Reference[]): Reference[] {
-  return references.filter(({ column }, index) => {
-    return references.findIndex((other) => other.column === column) === index
+  return references.filter(({ column, target }, index) => {
+    return references.findIndex((other) => other.column === column && isSameTable(other.target, target)) === index
   })
 }
 
@@ -68,8 +69,14 @@ export function buildForeignKey ({ source: { dialect, name }, column, target }: 
   const table = dialect.inlineForeignKeys ? dialect.quote(target.name) : target.table
   const references = `REFERENCES ${table} (${target.id.sql})`
   if (!isOfTable) return references
-  const constraint = dialect.quote(`${name}_${column.property}_reference`.slice(-60))
-  return `CONSTRAINT ${constraint} FOREIGN KEY (${column.sql}) ${references}`
+  const constraint = buildConstraintName([name, column.property, target.name])
+  return `CONSTRAINT ${dialect.quote(constraint)} FOREIGN KEY (${column.sql}) ${references}`
+}
+
+/** The names of all foreign keys of a MySQL database are different. */
+function buildConstraintName (parts: readonly string[]): string {
+  const name = `${parts.join('_')}_reference`
+  return parts.some((part) => part.includes('_')) ? addDigest(name, parts) : shortenName(name, parts)
 }
 
 /** Builds the statement that adds a foreign key to a table. */
