@@ -40,7 +40,8 @@ export function withPage (collection: Collection, { action, at, safe }: PagedAct
 
     let text: string
     try {
-      const context = await buildPageContext(collection, prepared, { at, tag: etag, total: rest['x-total-count'] })
+      const total = rest['x-total-count']
+      const context = await buildPageContext(collection, prepared, { at, safe, tag: etag, total })
       text = page(content, context)
     } catch (thrown) {
       if (safe) throw thrown

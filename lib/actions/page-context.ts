@@ -5,6 +5,7 @@ import type { View } from '../engine/view.ts'
 import { getCallerId } from '../access/caller.ts'
 import type { Caller, CallerLike } from '../access/caller.ts'
 import type { PageContext, Link, Capabilities } from '../formats/format.ts'
+import { getTargetPath } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
@@ -47,6 +48,8 @@ function omitHidden (schema: JsonSchema, hidden: ReadonlySet<string> | undefined
 interface PageInfo {
   /** Whether the page shows the collection or an item. */
   readonly at: 'collection' | 'item'
+  /** Whether the request only reads, so that the page is about its URI. */
+  readonly safe: boolean
   readonly tag: string | undefined
   readonly total: string | undefined
 }
@@ -54,16 +57,20 @@ interface PageInfo {
 /** Returns what a page shows besides the content of the response. */
 export async function buildPageContext (
   collection: Collection,
-  { path, search, fixed, scope, caller, original, view, presentation }: Request,
-  { at, tag, total }: PageInfo
+  request: Request,
+  { at, safe, tag, total }: PageInfo
 ): Promise<PageContext> {
+  const { path, customAction, search, fixed, scope, caller, original, view, presentation } = request
   const { home } = collection.app.service
+  const trail = [...home === undefined ? [] : [home], ...buildTrail(collection, path, at)]
+  const target = safe ? getTargetPath(request, path) : path
+  if (target !== path) trail.push({ href: target, title: customAction! })
   return {
     capabilities: describeCapabilities(collection, view),
-    path,
+    path: target,
     search,
     origin: getOrigin(original),
-    trail: [...home === undefined ? [] : [home], ...buildTrail(collection, path, at)],
+    trail,
     actions: await findAllowedActions(collection, original, presentation.allowedActions),
     fixed: Object.keys({ ...scope?.values, ...fixed }),
     related: findRelatedPaths(collection, original),

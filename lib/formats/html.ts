@@ -51,7 +51,7 @@ interface TitledBody {
 }
 
 function renderItemPage ({ item, links }: Extract<Content, { item: object }>, context: PageContext): TitledBody {
-  const title = getHeadline(item, links)
+  const title = getHeadline(item, links, context.trail)
   const isPartial = context.search !== '' && links.self !== undefined
   const hint = isPartial &&
     markup`<p class="hint">This is a custom view. <a href="${links.self!.href}">Show the full item</a></p>`

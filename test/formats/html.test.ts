@@ -16,6 +16,7 @@ import { xml } from '../../lib/formats/xml.ts'
 import type { Format } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { action } from '../../lib/features/action.ts'
+import { aggregates } from '../../lib/features/aggregates.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { within } from '../../lib/features/within.ts'
@@ -605,6 +606,39 @@ test('a page has forms of the custom actions that are possible and allowed', asy
   const greeting = await request(app, `POST ${at}/greet`, { fields: { accept } })
   t.match(greeting.payload, /<dt>text<\/dt><dd>.*Hi/)
   t.match(greeting.payload, `<h1><bdi>${at.slice('/users/'.length)}</bdi></h1>`)
+})
+
+test('the page of a safe action or of aggregates has their URL in its title, breadcrumbs and curl command', async (t) => {
+  const people = users({ formats }).with(
+    aggregates({ by: ['role'] }),
+    action('quote', {
+      on: 'collection',
+      safe: true,
+      input: Type.Object({ level: Type.Integer() }),
+      output: Type.Object({ price: Type.Integer() }),
+      run: ({ input }) => ({ output: { price: input.level * 10 } })
+    }),
+    action('badge', { safe: true, output: Type.Object({ text: Type.String() }), run: () => ({ output: { text: 'Hi' } }) })
+  )
+  const app = await build(t, people)
+  const { at } = await created(app, '/users', ada)
+  const id = at.slice('/users/'.length)
+  for (const [url, parent] of [
+    ['/users/aggregate?by=role', '<a href="/users"><bdi>users</bdi></a>'],
+    ['/users/quote?level=2', '<a href="/users"><bdi>users</bdi></a>'],
+    [`${at}/badge`, `<a href="${at}"><bdi>${id}</bdi></a>`]
+  ] as const) {
+    const path = url.replace(/\?.*/, '')
+    const name = path.slice(path.lastIndexOf('/') + 1)
+    const { payload } = await request(app, `GET ${url}`, { fields: { accept } })
+    t.match(payload, `<title>${name} – users</title>`)
+    t.match(payload, `<h1><bdi>${name}</bdi></h1>`)
+    t.match(payload, `<li>${parent}</li><li><a href="${path}" aria-current="page"><bdi>${name}</bdi></a></li>`)
+    t.match(payload, `</span>${url}'</code>`)
+    t.match(payload, `data-json="${url}"`)
+  }
+  const sent = await request(app, 'POST /users/quote', { content: { level: 2 }, fields: { accept } })
+  t.match(sent.payload, "</span>/users'</code>", 'a curl command without content would be another request')
 })
 
 test('a page with selected properties has no forms and links to the full item', async (t) => {
