@@ -641,6 +641,24 @@ test('the page of a safe action or of aggregates has their URL in its title, bre
   t.match(sent.payload, "</span>/users'</code>", 'a curl command without content would be another request')
 })
 
+test('the page of a problem lists what is invalid', async (t) => {
+  const app = await build(t, users({ formats }).with(action('quote', {
+    on: 'collection',
+    safe: true,
+    input: Type.Object({ level: Type.Integer() }),
+    output: Type.Object({ price: Type.Integer() }),
+    run: ({ input }) => ({ output: { price: input.level * 10 } })
+  })))
+  const { statusCode, payload } = await request(app, 'GET /users/quote?<i>=1', { fields: { accept } })
+  t.equal(statusCode, 422)
+  t.match(payload, '<li><code>/level</code> is required</li>')
+  t.match(payload, '<li><code>/&lt;i&gt;</code> is not a known property</li>')
+
+  const head = { title: 'Conflict', status: 409, detail: 'No.', instance: '/users' }
+  t.match(html.problem!({ ...head, errors: [{ pointer: '', message: 'must be object' }] }), '<ul><li>must be object</li></ul>')
+  t.equal(html.problem!({ ...head, errors: ['mine', null, {}] }), html.problem!(head), 'errors of another form')
+})
+
 test('a page with selected properties has no forms and links to the full item', async (t) => {
   const app = await build(t, users({ formats }))
   const { at } = await created(app, '/users', ada)

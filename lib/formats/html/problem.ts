@@ -5,7 +5,8 @@ import type { Markup } from './markup.ts'
 import { renderPage } from './page.ts'
 
 /** Renders a problem (RFC 9457) as a page. */
-export function renderProblem ({ title, status, detail, instance }: Readonly<Record<string, unknown>>): string {
+export function renderProblem (problem: Readonly<Record<string, unknown>>): string {
+  const { title, status, detail, instance, errors } = problem
   const path = typeof instance === 'string' ? instance : ''
   const name = `${String(status)} ${String(title)}`
   const trail = buildTrail(path)
@@ -14,9 +15,22 @@ export function renderProblem ({ title, status, detail, instance }: Readonly<Rec
     title: name,
     trail,
     content: markup`<h1>${name}</h1>
-<p>${String(detail)}</p>${next && markup`
+<p>${String(detail)}</p>${Array.isArray(errors) && renderErrors(errors)}${next && markup`
 <p>${next}</p>`}`
   })
+}
+
+/** Renders what is invalid in the request. Problems of the app can have errors of any form: those are left out. */
+function renderErrors (errors: readonly unknown[]): Markup | undefined {
+  const items = errors.flatMap((error) => {
+    const { pointer, message } = Object(error) as { pointer?: unknown, message?: unknown }
+    if (typeof pointer !== 'string' || typeof message !== 'string') return []
+    // An empty pointer is about the whole content.
+    return [markup`<li>${pointer !== '' && markup`<code>${pointer}</code> `}${message}</li>`]
+  })
+  if (items.length === 0) return undefined
+  return markup`
+<ul>${items}</ul>`
 }
 
 /** Links to where the reader can go on. The instance has no query, which is what a 400 of a page is about. */
