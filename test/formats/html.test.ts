@@ -943,6 +943,25 @@ test('a page links to related items, nested collections and parents', async (t) 
   )
 })
 
+test('a column of names of related items is aligned as text, also if their ids are numbers', async (t) => {
+  const id = { generate: 'storage' } as const
+  const Author = Type.Object({ id: Type.Integer(), name: Type.String() })
+  const number = Type.Integer()
+  const Article = Type.Object({ id: number, authorId: number, editorId: number, words: number })
+  const items = [{ id: 1, authorId: 1, editorId: 7, words: 9 }, { id: 2, authorId: 7, editorId: 7, words: 9 }]
+  const { authors, articles } = relate({
+    authors: define({ name: 'authors', schema: Author, id, storage: memory({ items: [{ id: 1, name: 'Ada' }] }) }),
+    articles: define({ name: 'articles', schema: Article, id, formats, storage: memory({ items }) })
+  }, {
+    articles: { author: { to: 'authors', property: 'authorId' }, editor: { to: 'authors', property: 'editorId' } }
+  })
+  const app = await build(t, [authors, articles])
+  const { payload } = await request(app, 'GET /articles', { fields: { accept } })
+  const numeric = [...payload.matchAll(/<th scope="col" class="number">(?:<a[^>]*>)?(\w+)/g)].map(([, name]) => name)
+  t.same(numeric, ['editorId', 'words'], 'no editor has a name')
+  t.equal(payload.match(/<td class="number">/g)?.length, 4)
+})
+
 test('a problem is an HTML page for a client that prefers HTML to JSON', async (t) => {
   const app = await build(t, users({ formats }))
   for (const [url, status, text] of [

@@ -7,7 +7,7 @@ import type { Markup } from './markup.ts'
 import { RelatedContent, renderRelatedLinks, renderRelatedShort } from './related.ts'
 
 /** The link to the item that the value refers to. */
-type Target = Link | undefined
+export type Target = Link | undefined
 
 /**
  * Finds the link to the item that a value refers to. `path` is that of its collection. The link has the name of the
