@@ -37,6 +37,10 @@ function isNameList (value: unknown): value is string[] {
   return Array.isArray(value) && value.every((name) => typeof name === 'string')
 }
 
+function describeArray (names: Iterable<string>): string {
+  return `an array of these names: ${[...names].join(', ')}`
+}
+
 const parameters: Readonly<Record<string, Parameter>> = {
   limit: {
     ofText: (text) => digits.test(text) ? Number(text) : text,
@@ -50,11 +54,12 @@ const parameters: Readonly<Record<string, Parameter>> = {
   },
   sort: {
     ofText: splitNames,
-    read: (lists, names) => parseSort(lists, isNameList(names) ? names : [])
+    // Text is always split, so anything else is the content of a QUERY or a call.
+    read: (lists, names) => isNameList(names) ? parseSort(lists, names) : describeArray(lists.sortable.keys())
   },
   fields: {
     ofText: splitNames,
-    read: (lists, names) => parseFields(lists, isNameList(names) ? names : [])
+    read: (lists, names) => isNameList(names) ? parseFields(lists, names) : describeArray(lists.visible)
   },
   count: {
     ofText: parseBoolean,

@@ -127,7 +127,11 @@ function isOption ({ relation: { isMany } }: CallerRelation, option: string): bo
 function addPaths (wanted: Wanted, given: unknown, spot: Spot): void {
   const paths = given instanceof ExpandText ? given.text.split(',') : given
   const isList = Array.isArray(paths) && paths.length <= maxPaths && paths.every((path) => typeof path === 'string')
-  if (!isList) refuse(spot, `up to ${maxPaths} relations${spot.pointer === undefined ? ', separated by commas' : ''}`)
+  if (!isList) {
+    refuse(spot, spot.pointer === undefined
+      ? `up to ${maxPaths} relations, separated by commas`
+      : `an array of up to ${maxPaths} relations, or an object with options for each`)
+  }
   for (const path of paths as readonly string[]) {
     let place = wanted
     for (const name of path.split('.')) place = addInner(place, name)
@@ -215,7 +219,8 @@ function readOptions ({ relation, reading }: CallerRelation, options: Wanted['op
     if ((isMany ? manyOptions : oneOptions).includes(option)) {
       Object.assign(listQuery, readParameter(lists, { option, value, spot }))
     } else if (!isMany) {
-      refuse(spot, `omitted: ${path.slice(0, -1)} is one item. Available: ${oneOptions.join(', ')}`)
+      const available = spot.pointer === undefined ? oneOptions : [...oneOptions, 'expand']
+      refuse(spot, `omitted: ${path.slice(0, -1)} is one item. Available: ${available.join(', ')}`)
     } else if (option === 'filter' && isObject(value) && !(value instanceof ExpandText)) {
       filters.push(readFilter(lists, value, spot))
     } else {
@@ -247,9 +252,11 @@ function readParameter (lists: Lists, { option, value, spot }: Option): ListQuer
   if (known === undefined) return refuse(spot, `omitted: ${lists.name} cannot be queried with ${option}`)
   const given = value instanceof ExpandText ? known.ofText(value.text) : value
   // A list by itself has at least one item; an included one may be there for its count.
-  if (option === 'limit' && given === 0 && lists.parameters.has('count')) return { limit: 0 }
+  const canBeEmpty = option === 'limit' && lists.parameters.has('count')
+  if (canBeEmpty && given === 0) return { limit: 0 }
   const part = known.read(lists, given)
-  return typeof part === 'string' ? refuse(spot, part) : part
+  if (typeof part !== 'string') return part
+  return refuse(spot, canBeEmpty ? `a whole number from 0 to ${lists.limit.maximum}` : part)
 }
 
 function readFilter (lists: Lists, value: unknown, { pointer: at }: Spot): ListFilter {
@@ -266,8 +273,8 @@ function readFilter (lists: Lists, value: unknown, { pointer: at }: Spot): ListF
 function readCondition (lists: Lists, { option, value, spot }: Option): Condition {
   const key = parseFilterKey(option, lists.filterable)
   if (key === undefined) {
+    if (spot.pointer !== undefined) refuse(spot, `omitted. Available: ${manyOptions.join(', ')}, filter, expand`)
     const available = `${manyOptions.join(', ')} and conditions. ${suggestKeys(option, lists.filterable)}`
-    if (spot.pointer !== undefined) refuse(spot, `omitted. Available: ${available}`)
     throw problem('invalid-query', {
       detail: `The query parameter ${JSON.stringify(spot.parameter)} is unknown. Available: ${available}`,
       properties: { parameter: spot.parameter }

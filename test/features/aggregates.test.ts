@@ -225,9 +225,9 @@ for (const [search, parameter, detail] of [
   ['min=', 'min', /^min must be/],
   ['count=yes', 'count', 'count must be true or false.'],
   ['count=false', 'count', 'count must be true if no other figure is requested.'],
-  ['sort=x', 'sort', 'sort must be up to 1 of these names, each once: count; not "x". A - in front means descending.'],
+  ['sort=x', 'sort', 'sort must be one of these names, once: count; not "x". A - in front means descending.'],
   ['by=status&sum=total&sort=count', 'sort', /status, sum\.total; not "count"/],
-  ['sort=count,-count', 'sort', /each once/],
+  ['sort=count,-count', 'sort', /once: count; not "count"/],
   ['limit=0', 'limit', 'limit must be a whole number from 1 to 1000.'],
   ['limit=1001', 'limit', /from 1 to 1000/],
   ['limit=1.5', 'limit', /whole number/],
@@ -275,7 +275,9 @@ test('cost is limited: the number of figures, long queries, long responses', asy
   t.match((await request(app, `GET /orders/aggregate?sum=${names.join()}`)).json(), {
     status: 400, detail: /^sum must be up to 20 of these names/
   })
-  t.match((await request(app, `GET /orders/aggregate?sum=${sum}&avg=n0`)).json(), { status: 400, parameter: 'avg' })
+  t.match((await request(app, `GET /orders/aggregate?sum=${sum}&avg=n0`)).json(), {
+    status: 400, parameter: 'avg', detail: 'avg must be omitted: a request can have up to 20 figures.'
+  })
   t.match((await request(app, `GET /orders/aggregate?q=${'x'.repeat(8200)}`)).json(), {
     status: 414, detail: 'The query is longer than 8192 characters.'
   })

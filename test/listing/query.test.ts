@@ -215,7 +215,7 @@ test('all errors in a query are reported together, each with a JSON Pointer', as
     { pointer: '/filter/name.null', message: 'must be true or false' },
     { pointer: '/filter/secret', message: /^is not a known property/ },
     { pointer: '/sort', message: /^must be properties/ },
-    { pointer: '/fields', message: /^must be properties/ },
+    { pointer: '/fields', message: /^must be an array of these names: id, name/ },
     { pointer: '/limit', message: 'must be a whole number from 1 to 100' },
     { pointer: '/cursor', message: 'must be text' },
     { pointer: '/count', message: 'must be true or false' },

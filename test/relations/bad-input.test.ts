@@ -15,8 +15,8 @@ test('GET returns 400 with the name of the parameter and the accepted names', as
     ['expand.comments.limit=2', 'expand.comments.limit', /add expand to the query/],
     ['expand=author&expand.comments.limit=2', 'expand.comments.limit', /a relation that expand names: author/],
     ['expand=author&expand.author.limit=2', 'expand.author.limit', /author is one item\. Available: fields/],
-    ['expand=comments&expand.comments.limit=-1', 'expand.comments.limit', /whole number from 1 to/],
-    ['expand=comments&expand.comments.limit=1000', 'expand.comments.limit', /whole number from 1 to 100/],
+    ['expand=comments&expand.comments.limit=-1', 'expand.comments.limit', /whole number from 0 to/],
+    ['expand=comments&expand.comments.limit=1000', 'expand.comments.limit', /whole number from 0 to 100/],
     ['expand=comments&expand.comments.sort=nothing', 'expand.comments.sort', /id, text, articleId, authorId/],
     ['expand=comments&expand.comments.fields=nothing', 'expand.comments.fields', /id, text, articleId, authorId/],
     ['expand=comments&expand.comments.nothing=1', 'expand.comments.nothing', /Available: limit, sort, fields, count/],
@@ -48,19 +48,21 @@ test('GET returns 400 with the name of the parameter and the accepted names', as
 test('QUERY and calls name the mistake by a JSON Pointer', async (t) => {
   const app = await serveBlog(t)
   const mistakes: ReadonlyArray<readonly [content: object, pointer: string, message: RegExp]> = [
-    [{ expand: 'author' }, '/expand', /must be up to 20 relations$/],
+    [{ expand: 'author' }, '/expand', /must be an array of up to 20 relations, or an object with options for each$/],
     [{ expand: ['nobody'] }, '/expand', /must be relations: author, editor, comments; not "nobody"/],
     [{ expand: { author: 1 } }, '/expand/author', /true, or an object with options/],
-    [{ expand: { author: { limit: 1 } } }, '/expand/author/limit', /author is one item/],
+    [{ expand: { author: { limit: 1 } } }, '/expand/author/limit', /author is one item\. Available: fields, expand$/],
     [{ expand: { comments: { limit: 'x' } } }, '/expand/comments/limit', /whole number/],
-    [{ expand: { comments: { colour: 1 } } }, '/expand/comments/colour', /Available: limit/],
+    [{ expand: { comments: { colour: 1 } } }, '/expand/comments/colour', /must be omitted\. Available: limit, sort, fields, count, filter, expand$/],
     [{ expand: { comments: { expand: { author: { sort: ['id'] } } } } }, '/expand/comments/expand/author/sort', /one item/],
     [{ expand: { comments: { expand: 1 } } }, '/expand/comments/expand', /relations/],
     [{ expand: { comments: { filter: { x: 1 } } } }, '/expand/comments/filter/x', /is not/],
     [{ filter: { author: { x: 1 } } }, '/filter/author/x', /name/],
     [{ filter: { comments: { x: 1 } } }, '/filter/comments/x', /some/],
     [{ filter: { comments: { some: 1 } } }, '/filter/comments/some', /object/],
-    [{ sort: ['author.x'] }, '/sort', /author\.name/]
+    [{ sort: ['author.x'] }, '/sort', /author\.name/],
+    [{ sort: 'author.name' }, '/sort', /^must be an array of these names: id, .*author\.name/],
+    [{ fields: 'title' }, '/fields', /^must be an array of these names: id, title/]
   ]
   for (const [content, pointer, message] of mistakes) {
     const { statusCode, body } = await request(app, 'QUERY /articles', { content })

@@ -95,7 +95,7 @@ const lines: Readonly<Record<string, Line>> = {
   },
   'items of an included list': {
     send: (app, items) => get(app, `limit=1&expand=children&expand.children.limit=${items}`),
-    says: /whole number from 1 to 100/
+    says: /whole number from 0 to 100/
   },
   'conditions of a filter, in which each relation counts as 5': {
     send: (app, conditions) => get(app, writeRelatedConditions(conditions).join('&')),

@@ -144,7 +144,8 @@ function readNames (value: unknown, available: readonly string[], maximum: numbe
   const names = Array.isArray(value) ? value as readonly unknown[] : []
   const wrong = names.find((name, index) => !available.includes(String(name)) || names.indexOf(name) < index)
   if (names.length > 0 && names.length <= maximum && wrong === undefined) return names.map(String)
-  const expected = `up to ${maximum} of these names, each once: ${available.join(', ')}`
+  const count = maximum === 1 ? 'one of these names, once' : `up to ${maximum} of these names, each once`
+  const expected = `${count}: ${available.join(', ')}`
   return wrong === undefined ? expected : `${expected}; not ${JSON.stringify(String(wrong).slice(0, maxNameLength))}`
 }
 
@@ -157,6 +158,9 @@ function parseGroups (offer: Offer, given: Readonly<Record<string, unknown>>): G
   const figures: Figure[] = []
   for (const figure of figureNames) {
     if (given[figure] === undefined) continue
+    if (figures.length === maxFigures) {
+      return { wrong: figure, expected: `omitted: a request can have up to ${maxFigures} figures` }
+    }
     const properties = readNames(given[figure], offer.of[figure], maxFigures - figures.length)
     if (typeof properties === 'string') return { wrong: figure, expected: properties }
     figures.push(...properties.map((property) => ({ figure, property })))
