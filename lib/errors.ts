@@ -15,7 +15,7 @@ export const NotRegistered = createError(
   'FST_COLLECTION_NOT_REGISTERED',
   'Collection %s: this app does not serve this definition. ' +
     'Register it with app.register(collection, definition), and pass the same definition to app.collection(): ' +
-    'what with() returns is another one.',
+    'with() and relate() return other definitions.',
   500
 )
 

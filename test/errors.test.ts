@@ -111,7 +111,7 @@ const mistakes: Readonly<
     [
       'a relation to an unknown name',
       () => relate({ users: define(users) }, { users: { team: { to: 'teams', property: 'email' } } } as never),
-      /the relation "team" leads to "teams"\. Use one of users/
+      /the relation "team" leads to "teams", but relate\(\) got no definition of that name\. Use one of users/
     ],
     [
       'a relation to nothing',
@@ -119,7 +119,7 @@ const mistakes: Readonly<
       /relate: the relation "team" takes an object/
     ],
     ['no relations', () => relate({ users: define(users) }, undefined as never), /relate\(\) takes/],
-    ['a relation of nothing', () => relate({ users: users as never }, {} as never), /relate\(\) takes/],
+    ['a relation of nothing', () => relate({ users: users as never }, {} as never), /relate\(\) needs what define/],
     ['the name of a parent', () => define(users).with(within('teams' as never, 'email')), /within\(\) needs the parent/],
     ['a version of a name', () => version('users' as never, 'v1', {} as never), /version\(\) needs the current collection/],
     [

@@ -158,7 +158,8 @@ export function findServed (
     const found = registered.filter(({ collection }) => collection.attached === attached)
     if (found.length > 0) return found
     throw new BadBatch(`this app does not serve the collection ${name}. Register it with ` +
-      'app.register(collection, definition), and pass the same definition: what with() returns is another one.')
+      'app.register(collection, definition), and pass the same definition: ' +
+      'with() and relate() return other definitions.')
   })
   for (const [index, { path, collection }] of served.entries()) {
     checkPath(path, collection, served.slice(0, index))

@@ -63,8 +63,12 @@ interface Referring {
 }
 
 function checkArguments (definitions: unknown, given: unknown): void {
-  const isValid = isObject(definitions) && isObject(given) &&
-    Object.values(definitions).every(isDefinition) && Object.values(given).every(isObject)
+  const wrong = Object.entries(Object(definitions)).find(([, definition]) => !isDefinition(definition))
+  if (wrong !== undefined) {
+    throw new BadOption(wrong[0], 'relate() needs what define() returns. ' +
+      `Use relate({ ${wrong[0]}: define({ name, schema, storage }), ... }, { ... }).`)
+  }
+  const isValid = isObject(definitions) && isObject(given) && Object.values(given).every(isObject)
   if (!isValid) {
     throw new BadOption('(none)', 'relate() takes an object with definitions, as define() returns them, and an ' +
       'object with the relations of each by name: { articles: { author: { to: "users", property: "authorId" } } }.')

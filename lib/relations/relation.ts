@@ -72,7 +72,8 @@ function readRelation (host: Host, definitions: Definitions, { name, options }: 
   const fail = (message: string): never => host.fail(`relate: the relation "${name}" ${message}`)
   const definition = Object.hasOwn(definitions, to) ? definitions[to] : undefined
   if (definition === undefined || !isDefinition(definition)) {
-    return fail(`leads to ${JSON.stringify(to)}. Use one of ${Object.keys(definitions).join(', ')}.`)
+    return fail(`leads to ${JSON.stringify(to)}, but relate() got no definition of that name. ` +
+      `Use one of ${Object.keys(definitions).join(', ')}.`)
   }
   if ((property === undefined) === (by === undefined)) {
     fail('needs either property, for one related item, or by, for several.')
@@ -80,7 +81,9 @@ function readRelation (host: Host, definitions: Definitions, { name, options }: 
   const target = toCollection(definition)
   const { id, schema, storage } = host.collection
   const isMany = by !== undefined
-  checkProperty(fail, isMany ? 'by' : 'property', isMany ? by : property!, isMany ? target.schema : schema)
+  checkProperty(fail, isMany
+    ? { option: 'by', property: by, owner: target }
+    : { option: 'property', property: property!, owner: host.collection })
   checkTypes(fail, isMany
     ? { key: { schema: target.schema, name: by }, id: { schema, name: id.property } }
     : { key: { schema, name: property! }, id: { schema: target.schema, name: target.id.property } })
@@ -144,12 +147,18 @@ function checkReferences (
   }
 }
 
-function checkProperty (fail: (message: string) => never, option: string, property: string, schema: JsonSchema): void {
-  const properties = Object.keys(schema.properties ?? {})
-  if (!properties.includes(property)) {
-    fail(`has the ${option} ${JSON.stringify(property)}, which is not in the schema. ` +
-      `Available properties: ${properties.join(', ')}.`)
-  }
+/** The property that holds the id of another item. */
+interface Reference {
+  readonly option: 'property' | 'by'
+  readonly property: string
+  readonly owner: Pick<Collection, 'name' | 'schema'>
+}
+
+function checkProperty (fail: (message: string) => never, { option, property, owner }: Reference): void {
+  const properties = Object.keys(owner.schema.properties ?? {})
+  if (properties.includes(property)) return
+  fail(`has ${option}: ${JSON.stringify(property)}, which is not in the schema of ${owner.name}. ` +
+    `Available properties: ${properties.join(', ')}.`)
 }
 
 interface Property {
@@ -198,11 +207,18 @@ function readOrder (
   { lists: { sortable }, id: { property }, name }: Collection,
   order: readonly string[]
 ): readonly Order[] {
+  if (!isNameList(order)) {
+    fail(`has the order ${JSON.stringify(order)}. Make it an array of properties, as in order: ['-${property}'].`)
+  }
   const unknown = order.find((key) => !sortable.has(key.replace(/^-/, '')))
   if (unknown !== undefined) {
     fail(`has the order ${JSON.stringify(unknown)}. ${name} can be sorted by: ${[...sortable.keys()].join(', ')}.`)
   }
   return toTotalOrder(order, property)
+}
+
+export function isNameList (value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string')
 }
 
 /** What can only be checked when all collections are registered. */

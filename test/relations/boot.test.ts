@@ -46,8 +46,8 @@ test('relate() refuses relations that cannot work', async (t) => {
     [{ articles: { expand: toAuthor } }, /cannot have the name "expand"/],
     [{ articles: { ['__proto__']: toAuthor } }, /cannot have the name "__proto__"/],
     [{ articles: { 'the-author': toAuthor } }, /cannot have the name "the-author"/],
-    [{ articles: { author: { to: 'authors', property: 'writerId' } } }, /Available properties: id, authorId, title/],
-    [{ articles: { author: { to: 'people', property: 'authorId' } } }, /leads to "people"\. Use one of authors, articles/],
+    [{ articles: { author: { to: 'authors', property: 'writerId' } } }, /has property: "writerId", which is not in the schema of articles\. Available properties: id, authorId, title/],
+    [{ articles: { author: { to: 'people', property: 'authorId' } } }, /leads to "people", but relate\(\) got no definition of that name\. Use one of authors, articles/],
     [{ articles: { author: { to: 'authors' } } }, /either property.*or by/],
     [{ articles: { author: { ...toAuthor, by: 'id' } } }, /either property.*or by/],
     [{ articles: { author: { ...toAuthor, limit: 1 } } }, /leads to one item\. Remove limit and order/],
@@ -55,6 +55,10 @@ test('relate() refuses relations that cannot work', async (t) => {
     [{ articles: { author: { to: 'authors', property: 'title' } } }, /compares "title" \(string\) with the id "id" \(integer\)/],
     [{ authors: { articles: { to: 'articles', by: 'authorId', limit: 1000 } } }, /whole number from 0 to 100/],
     [{ authors: { articles: { to: 'articles', by: 'authorId', order: ['nothing'] } } }, /can be sorted by: id/],
+    [{ authors: { articles: { to: 'articles', by: 'authorId', order: '-id' } } }, /array of properties, as in order: \['-id'\]/],
+    [{ authors: { articles: { to: 'articles', by: 'authorId', order: [1] } } }, /has the order \[1\]\. Make it an array/],
+    [{ articles: { inner: { to: 'articles', by: 'authorId', order: '-id' } } }, /array of properties/],
+    [{ authors: { articles: { to: 'articles', by: 'writerId' } } }, /by: "writerId", which is not in the schema of articles/],
     [{ articles: { author: toAuthor } }, /does not have the action "read"/, { actions: ['list'] }],
     [{ articles: { author: { ...toAuthor, filter: true } } }, /authors is in another database/, { storage: other }]
   ]
@@ -65,6 +69,11 @@ test('relate() refuses relations that cannot work', async (t) => {
       JSON.stringify(relations)
     )
   }
+  t.throws(() => relate({ ...defineBoth(), books: { name: 'books' } } as never, {} as never), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: 'Collection books: relate() needs what define() returns. ' +
+      'Use relate({ books: define({ name, schema, storage }), ... }, { ... }).'
+  })
   const storage = modified(({ supports }) => ({ supports: { ...supports, filter: false } }))
   t.throws(() => relate(defineBoth({ storage }), { articles: { author: toAuthor } } as never), { message: /no filters/ })
 })
