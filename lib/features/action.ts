@@ -539,7 +539,8 @@ class RunContext {
   get transaction (): Transaction {
     if (this.#transaction !== undefined) return this.#transaction
     const { name, storage } = this.#collection
-    throw new TransactionError(`Collection ${name}: the action has no transaction, because it is safe or because ` +
-      `the storage ${storage.name} has none.`)
+    throw new TransactionError(storage.supports.transactions
+      ? `Collection ${name}: the action has no transaction, because it is safe. Use app.collection() instead.`
+      : `Collection ${name}: the action has no transaction, because the storage ${storage.name} has none.`)
   }
 }
