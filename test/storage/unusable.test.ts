@@ -33,7 +33,7 @@ const Note = Type.Object({
 })
 
 const details = {
-  missing: 'A table does not exist in the database of the server, as before it is created.',
+  missing: 'A table does not exist in the database of the server. It may not have been created yet.',
   mismatch: 'A table of the database does not match the server, as before a migration.',
   readOnly: 'The database of the server is read-only at the moment.',
   exhausted: 'All connections to the database of the server are in use.'

@@ -49,7 +49,7 @@ const descriptions: Readonly<Record<FailureKind, { readonly message: string, rea
   },
   'missing-table': {
     message: 'lacks a table of the definition. Create it with createTable(), or run the missing migration',
-    detail: `A table does not exist in the database of the server, as before it is created. ${retryHint}`
+    detail: `A table does not exist in the database of the server. It may not have been created yet. ${retryHint}`
   },
   mismatch: {
     message: 'has a table that does not match its definition. Run the missing migration',
