@@ -10,7 +10,7 @@ import { schemaSql } from './schema-sql.ts'
 
 const usage = `Usage: npx fastify-collections schema <module>
 Compares the tables of a database with definitions, and prints the SQL that changes the tables. It does not run it.
-The module exports definitions, arrays of definitions, or a Fastify app that does not listen yet:
+The module exports definitions, arrays of definitions, what relate() returns, or a Fastify app that does not listen yet:
   npx fastify-collections schema src/users.ts > migrations/7-users.sql`
 
 /** A mistake that is reported without a stack. */
@@ -30,11 +30,12 @@ async function run (words: readonly string[]): Promise<string> {
   if (command === '--help' || command === '-h') return `${usage}\n`
   if (command !== 'schema' || file === undefined || words.length > 2) throw new Refusal(usage)
   const exported: object = await import(pathToFileURL(resolve(file)).href)
-  const definitions = await findDefinitions(Object.values(exported))
+  // A module can export a definition by itself and as a part of what relate() returns.
+  const definitions = [...new Set(await findDefinitions(Object.values(exported)))]
   if (definitions.length === 0) {
     throw new Refusal(
       `${file} exports no definition. ` +
-      'Pass a module that exports what define() returns, an array of it, or a Fastify app.'
+      'Pass a module that exports what define() returns, an array of it, what relate() returns, or a Fastify app.'
     )
   }
   return await schemaSql(...definitions)
@@ -44,7 +45,7 @@ async function findDefinitions (exported: unknown): Promise<Definition[]> {
   const value = await exported
   if (Array.isArray(value)) return (await Promise.all(value.map(findDefinitions))).flat()
   if (isDefinition(value)) return [value]
-  if (!isApp(value)) return []
+  if (!isApp(value)) return Object.values(Object(value)).filter(isDefinition)
   try {
     await value.ready()
   } catch (error) {

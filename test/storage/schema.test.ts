@@ -441,6 +441,12 @@ test('the command prints the SQL of a module, and runs nothing', async (t) => {
     '-- The table "users" has no column "n", so every request would fail.\n' +
     'ALTER TABLE "users" ADD COLUMN "n" INTEGER;\n\n' +
     '-- notes: the table matches the definition.\n')
+  const related = await print(`${source}
+    import { relate } from 'fastify-collections/relations'
+    export const shop = relate({ users: create('users'), orders: create('orders') }, {})
+    export const { users } = shop`)
+  t.match(related.stdout, /^-- orders\nCREATE TABLE IF NOT EXISTS "orders"/m)
+  t.equal(related.stdout.match(/^-- users/gm)?.length, 1, 'once, although it is exported twice')
   const getFailure = (printing: Promise<unknown>) => printing.catch((error: unknown) => error)
   t.match(await getFailure(print('export const nothing = 1')), {
     stderr: /exports no definition\. Pass a module that exports what define\(\) returns/
