@@ -254,7 +254,11 @@ test('a query of code is refused with pointers', async (t) => {
     'validation-failed', [{ pointer: '/limit', message: 'must be a whole number from 1 to 1000' }]
   ])
   t.match(await refuse({ by: ['total'] }), ['validation-failed', [{ pointer: '/by', message: /not "total"/ }]])
-  t.match(await refuse({ by: 'status' }), ['validation-failed', [{ pointer: '/by', message: /^must be up to 5/ }]])
+  for (const [name, value] of [['by', 'status'], ['sum', 'total'], ['sort', 'count']] as const) {
+    t.match(await refuse({ [name]: value }), [
+      'validation-failed', [{ pointer: `/${name}`, message: /^must be an array of (?:up to \d+|one) of these names/ }]
+    ])
+  }
   t.match(await refuse({ by: [1, null] }), ['validation-failed', [{ pointer: '/by', message: /not "1"/ }]])
   t.match(await refuse({ filter: { x: 1 } }), ['validation-failed', [{ pointer: '/filter/x' }]])
   t.match(await refuse({ bi: ['status'] }), { message: /^A query has no property "bi"\. Available properties: by, / })

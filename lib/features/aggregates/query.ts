@@ -145,7 +145,8 @@ function readNames (value: unknown, available: readonly string[], maximum: numbe
   const wrong = names.find((name, index) => !available.includes(String(name)) || names.indexOf(name) < index)
   if (names.length > 0 && names.length <= maximum && wrong === undefined) return names.map(String)
   const count = maximum === 1 ? 'one of these names, once' : `up to ${maximum} of these names, each once`
-  const expected = `${count}: ${available.join(', ')}`
+  // Text is always split, so anything else is a query from code.
+  const expected = `${Array.isArray(value) ? '' : 'an array of '}${count}: ${available.join(', ')}`
   return wrong === undefined ? expected : `${expected}; not ${JSON.stringify(String(wrong).slice(0, maxNameLength))}`
 }
 
@@ -192,10 +193,10 @@ function getFigureName (figure: Figure): string {
 /** Returns what groups are ordered by; or, as a string, what the value must be. */
 function parseOrder (sort: unknown, columns: readonly string[]): GroupQuery['order'] | string {
   if (sort === undefined) return []
-  const given = Array.isArray(sort) ? sort.map(String) : []
-  const names = readNames(given.map((name) => name.replace(/^-/, '')), columns, columns.length)
+  const given = Array.isArray(sort) ? sort.map(String) : undefined
+  const names = readNames(given?.map((name) => name.replace(/^-/, '')), columns, columns.length)
   if (typeof names === 'string') return `${names}. A - in front means descending`
-  return names.map((name, index) => ({ at: columns.indexOf(name), descending: given[index]!.startsWith('-') }))
+  return names.map((name, index) => ({ at: columns.indexOf(name), descending: given![index]!.startsWith('-') }))
 }
 
 function isLimit (value: unknown, maximum: number): value is number {
