@@ -185,6 +185,8 @@ export interface AggregateQuery {
   readonly order: ReadonlyArray<{ readonly at: number, readonly descending: boolean }>
   /** How many groups are returned at most. */
   readonly limit: number
+  /** Longer texts are refused, so a storage can cut them off after one more character. By default, they are not. */
+  readonly maxTextLength?: number
 }
 
 /** The groups, in the order of the query. */

@@ -116,6 +116,36 @@ for (const { name, skip, open } of all) {
     }
   })
 
+  test(`texts of groups have a maximum length: ${name}`, { skip }, async (t) => {
+    const { storage, prepare, database } = await open()
+    const definition = sales({ storage })
+    await prepare(definition)
+    const app = await serve(t, definition)
+    t.after(async () => database?.end())
+    const longest = 'é'.repeat(10_000)
+    await app.collection(definition).create({ id: 1, team: longest, amount: 1, place: { city: longest } })
+    const searches = ['team', 'place.city'].flatMap((property) => [
+      `by=${property}`, `min=${property}`, `max=${property}`, `by=${property}&distinct=amount`
+    ])
+    for (const search of searches) t.match(JSON.stringify(await getGroups(app, search)), longest, search)
+    await app.collection(definition).update(1, { team: `${longest}x`, place: { city: `${longest}x` } })
+    for (const search of searches) {
+      t.match((await request(app, `GET /sales/aggregate?${search}`)).json(), {
+        status: 400, code: 'invalid-query', detail: /^A text is longer than the 10000 characters/
+      }, search)
+    }
+    t.strictSame(await getGroups(app, 'distinct=team,place.city'), [{ by: {}, distinct: { team: 1, 'place.city': 1 } }])
+    if (database === undefined) return
+    const query = { filter: undefined, search: undefined, order: [{ at: 0, descending: false }], limit: 1 } as const
+    const { groups } = await definition.storage.aggregate!({
+      ...query,
+      by: [{ property: 'team' }],
+      figures: [{ figure: 'max', property: 'team' }],
+      maxTextLength: 4
+    }, { signal: new AbortController().signal, scope: undefined })
+    t.strictSame(groups, [{ by: ['ééééé'], figures: ['ééééé'] }], 'the database sends no more than that')
+  })
+
   test(`integers are added exactly or refused, and months end in UTC: ${name}`, { skip }, async (t) => {
     const { storage, prepare, database } = await open()
     const definition = sales({ storage })

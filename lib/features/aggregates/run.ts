@@ -6,6 +6,9 @@ import type { GroupQuery } from '../../listing/list-query.ts'
 import { estimateLength, maxPageLength } from '../../listing/page-length.ts'
 import type { Aggregates, Inexact } from '../../storage/contract.ts'
 
+/** In characters. Without it, 1000 groups of 1 MB are 1 GB, and three times that with minimum and maximum. */
+const maxTextLength = 10_000
+
 /** Computes the figures. */
 export const aggregate: Run = async (_collection, operation) => {
   const { view: { lists }, storage, context } = operation
@@ -17,11 +20,17 @@ export const aggregate: Run = async (_collection, operation) => {
   let result: Aggregates
   try {
     // A definition whose storage does not have the method is refused.
-    result = await storage.aggregate!({ ...query, filter, search }, context)
+    result = await storage.aggregate!({ ...query, filter, search, maxTextLength }, context)
   } catch (error) {
     return (error as Partial<Inexact> | undefined)?.inexact === true ? inexact() : toIncomparableProblem(error)
   }
   if (hasInfinity(result)) return inexact()
+  if (hasLongText(result)) {
+    return problem('invalid-query', {
+      detail: `A text is longer than the ${maxTextLength} characters that it can have in a group. ` +
+        'Add a filter, or request less.'
+    })
+  }
   const output = toOutput(query, result)
   if (estimateLength(output) <= maxPageLength) return { kind: 'groups', output }
   return problem('invalid-query', {
@@ -39,6 +48,11 @@ function inexact (): Problem {
 /** JSON has no infinity. */
 function hasInfinity ({ groups }: Aggregates): boolean {
   return groups.some(({ figures }) => figures.some((value) => typeof value === 'number' && !Number.isFinite(value)))
+}
+
+function hasLongText ({ groups }: Aggregates): boolean {
+  const isLong = (value: unknown): boolean => typeof value === 'string' && value.length > maxTextLength
+  return groups.some(({ by, figures }) => by.some(isLong) || figures.some(isLong))
 }
 
 /** `{ groups: [{ by: { status: 'open' }, count: 2, sum: { total: 30 } }], more: false }` */

@@ -34,7 +34,7 @@ export async function readAggregates (
   context: Context
 ): Promise<Aggregates> {
   const { dialect } = layout
-  const { by, figures, order, limit, search } = query
+  const { by, figures, order, limit, search, maxTextLength: maxLength } = query
   const parameters = new Parameters(dialect)
   const sources = [...by, ...figures].map((part) => 'property' in part ? createSource(layout, part) : undefined)
   const names = sources.map((_, index) => `value_${index}`)
@@ -45,11 +45,11 @@ export async function readAggregates (
   const groups = by.map((_, index) => createGroup(dialect, query, { name: names[index]!, source: sources[index]! }))
   const computed = figures.map((figure, index) => {
     const at = by.length + index
-    return createFigure(dialect, figure, { name: names[at]!, source: sources[at] })
+    return createFigure(dialect, figure, { name: names[at]!, source: sources[at], maxLength })
   })
   const matching = buildMatching(layout, values, { query, context, parameters })
-  const selected = groups.map((group) => group.selected)
-  const ordered = [...selected, ...computed.map((figure) => figure.ordered)]
+  const selected = groups.map((group, index) => cut(group.value, sources[index]!, maxLength))
+  const ordered = [...groups.map((group) => group.value), ...computed.map((figure) => figure.ordered)]
   const orderBy = order.map(({ at, descending }) => dialect.orderBy(ordered[at]!, descending, true))
   const text = `SELECT ${[...selected, ...computed.flatMap(({ columns }) => columns)].join(', ')} ` +
     `FROM (${matching}) AS matching` +
@@ -84,27 +84,34 @@ function readValue ({ read }: Source, value: unknown): Scalar | null {
   return value === null ? null : read(value)
 }
 
-interface Value {
-  readonly name: string
-  readonly source: Source
+/** Selects as much of a text as is needed to know whether it is too long. */
+function cut (expression: string, { isLong }: Source, maxLength: number | undefined): string {
+  return isLong && maxLength !== undefined ? `SUBSTR(${expression}, 1, ${maxLength + 1})` : expression
 }
 
 /** What rows are grouped by, and the expression that has the value of a group. */
 function createGroup (
   { groupText }: SqlDialect,
   { figures }: AggregateQuery,
-  { name, source: { isLong } }: Value
-): { readonly key: string, readonly selected: string } {
+  { name, source: { isLong } }: { readonly name: string, readonly source: Source }
+): { readonly key: string, readonly value: string } {
   // To count different values, MySQL and MariaDB sort the rows by their groups.
   const isSorted = figures.some(({ figure }) => figure === 'distinct')
-  if (groupText === undefined || !isLong || !isSorted) return { key: name, selected: name }
-  return { key: groupText(name), selected: `MIN(${name})` }
+  if (groupText === undefined || !isLong || !isSorted) return { key: name, value: name }
+  return { key: groupText(name), value: `MIN(${name})` }
+}
+
+interface FigureSource {
+  readonly name: string
+  readonly source: Source | undefined
+  /** Of texts. */
+  readonly maxLength: number | undefined
 }
 
 function createFigure (
   dialect: SqlDialect,
   figure: Figure,
-  { name, source }: { readonly name: string, readonly source: Source | undefined }
+  { name, source, maxLength }: FigureSource
 ): FigureColumns {
   const { integerText, toDouble } = dialect
   const property = 'property' in figure ? figure.property : ''
@@ -120,7 +127,11 @@ function createFigure (
     case 'min':
     case 'max': {
       const extreme = `${figure.figure.toUpperCase()}(${name})`
-      return { ordered: extreme, columns: [extreme], read: ([value]) => readValue(source!, value) }
+      return {
+        ordered: extreme,
+        columns: [cut(extreme, source!, maxLength)],
+        read: ([value]) => readValue(source!, value)
+      }
     }
     case 'sum': return { ordered: sum, columns: [selectedSum], read: ([value]) => readSum(value) }
     case 'avg': return {
