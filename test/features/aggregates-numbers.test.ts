@@ -8,9 +8,11 @@ import { aggregates } from '../../lib/features/aggregates.ts'
 import collection, { define, registry } from '../../lib/index.ts'
 import type { Definition, Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { postgres } from '../../lib/storage/postgres.ts'
 import { request } from '../app.ts'
 import { databases, noServers } from '../storage/databases.ts'
 import type { Database } from '../storage/databases.ts'
+import { startPostgres } from '../storage/servers.ts'
 
 // Figures are the same on every database, and as a naive evaluator computes them.
 
@@ -379,4 +381,27 @@ test('sums of decimal columns are exact or refused', { skip: noServers }, async 
     t.strictSame(await getGroups(app, 'sum=price&team=1'), [{ by: {}, sum: { price: 0.3 } }], name)
     t.match((await request(app, 'GET /sales/aggregate?sum=price&team=2')).json(), { status: 400 }, name)
   }
+})
+
+test('the time zone of a PostgreSQL session does not matter, with and without a zone', { skip: noServers }, async (t) => {
+  const server = await startPostgres()
+  t.after(() => server.end())
+  const pool = server.pool({ options: '-c TimeZone=America/New_York' })
+  await pool.query('CREATE TABLE visits (id INTEGER PRIMARY KEY, plain TIMESTAMP, zoned TIMESTAMPTZ, day DATE)')
+  await pool.query("INSERT INTO visits VALUES (1, '2026-01-31 23:30:00', '2026-01-31 23:30:00Z', '2026-01-31')")
+  const instant = Type.Optional(Type.String({ format: 'date-time' }))
+  const schema = Type.Object({ id: Type.Integer(), plain: instant, zoned: instant, day: Type.Optional(Type.String({ format: 'date' })) })
+  const storage = postgres(pool, { table: 'visits', version: { derived: true } })
+  const definition = define({ name: 'sales', schema, id: { generate: 'client' }, storage }).with(aggregates({
+    by: ['plain.hour', 'zoned.hour', 'day'],
+    of: { plain: ['min'], zoned: ['max'] }
+  }))
+  const app = await serve(t, definition)
+  const [item] = (await request(app, 'GET /sales')).json()
+  t.match(item, { plain: '2026-01-31T23:30:00.000Z', zoned: '2026-01-31T23:30:00.000Z', day: '2026-01-31' })
+  t.strictSame(await getGroups(app, 'by=plain.hour,zoned.hour,day&min=plain&max=zoned'), [{
+    by: { 'plain.hour': '2026-01-31T23', 'zoned.hour': '2026-01-31T23', day: '2026-01-31' },
+    min: { plain: item.plain },
+    max: { zoned: item.zoned }
+  }])
 })

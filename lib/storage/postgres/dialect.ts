@@ -81,7 +81,13 @@ export const dialect: SqlDialect = {
   text (column, kind, managed) {
     if (kind === 'text' && !managed) return dialect.ordered(column, kind, managed)
     if (kind !== 'date-time') return `${column}::text`
-    return `to_char(${column}::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+    const inUtc = `${column}::timestamptz AT TIME ZONE 'UTC'`
+    // A time without a zone is in UTC, whatever the time zone of the session is.
+    const utc = managed
+      ? inUtc
+      : `CASE WHEN pg_typeof(${column}) IN ('timestamp'::regtype, 'date'::regtype) ` +
+        `THEN ${column}::timestamp ELSE ${inUtc} END`
+    return `to_char(${utc}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
   },
   integerText: (expression) => `${expression}::text`,
   toDouble: (expression) => `${expression}::double precision`,
