@@ -20,7 +20,9 @@ export function createRelationLinks (relations: ReadonlyMap<string, Relation>): 
       }
       const isShown = fields === undefined || fields.includes(property)
       const key: unknown = isShown ? (item as Record<string, unknown>)[property] : undefined
-      const outer = isId(key) ? fillPath(target, { path }) : undefined
+      // A value that no id can have, such as "..", would lead elsewhere.
+      const canExist = isId(key) && target.collection.id.read(String(key)) !== undefined
+      const outer = canExist ? fillPath(target, { path }) : undefined
       if (outer !== undefined) links[name] = { href: buildItemPath(outer, key as Id) }
     }
     return links

@@ -334,6 +334,18 @@ test('pages escape names and ids, and their forms have the entity tag of the ite
   t.equal((await app.inject({ ...patch, headers, url: '/articles/a1', payload: { title: 'Changed' } })).statusCode, 200)
 })
 
+test('what no id can be is no link', async (t) => {
+  const app = await serveBlog(t)
+  const patch = { method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' } } as const
+  for (const authorId of ['..', '.', '']) {
+    t.equal((await app.inject({ ...patch, url: '/articles/a1', payload: { authorId } })).statusCode, 200)
+    const { _links } = await getHal(app, '/articles/a1')
+    t.strictSame(Object.keys(_links).filter((name) => name === 'author' || name === 'editor'), ['editor'], authorId)
+    t.notMatch(await getPage(app, '/articles/a1'), `href="/users/${authorId}"`)
+    t.notMatch(await getPage(app, '/articles'), `href="/users/${authorId}"`)
+  }
+})
+
 test('own formats with names do not send those of another caller, nor names that have changed', async (t) => {
   const named: Format = {
     name: 'named',

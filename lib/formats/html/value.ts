@@ -15,6 +15,8 @@ export type Target = Link | undefined
  */
 export function findTarget (value: unknown, links: Links, path: string | undefined): Target {
   if (path === undefined || (typeof value !== 'string' && typeof value !== 'number')) return undefined
+  // RFC 3986, section 5.2.4: clients remove such segments from a path, so no item has such an id.
+  if (/^\.{0,2}$/.test(String(value))) return undefined
   const href = `${path}/${encodeURIComponent(String(value).toWellFormed())}`
   return Object.values(links).find((link) => link.href === href) ?? { href }
 }
