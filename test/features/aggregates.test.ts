@@ -209,6 +209,7 @@ const unknownDetail = /^The query parameter "x" is unknown\. Available: by, coun
 
 for (const [search, parameter, detail] of [
   ['x=1', 'x', unknownDetail],
+  ['__proto__=1', '__proto__', /unknown/],
   ['fields=status', 'fields', /unknown/],
   ['cursor=x', 'cursor', /unknown/],
   ['by=x', 'by', 'by must be up to 5 of these names, each once: status, country, isGift, place.city, at.year, ' +

@@ -101,13 +101,13 @@ export function parseString (settings: AggregateSettings, lists: Lists, request:
     return problem('uri-too-long', { detail: `The query is longer than ${maxQueryLength} characters.` })
   }
   const offer = createOffer(settings, lists)
+  const entries = Object.entries(query)
   const own: Record<string, unknown> = {}
-  const rest: Record<string, unknown> = {}
-  for (const [name, text] of Object.entries(query)) {
-    if (!offer.parameters.has(name)) rest[name] = text
-    else if (typeof text !== 'string') return badParameter(name, onceOnly)
-    else own[name] = readText(name, text)
+  for (const [name, text] of entries.filter(([name]) => offer.parameters.has(name))) {
+    if (typeof text !== 'string') return badParameter(name, onceOnly)
+    own[name] = readText(name, text)
   }
+  const rest = Object.fromEntries(entries.filter(([name]) => !offer.parameters.has(name)))
   const conditions = parseListQuery(toConditionLists(lists, offer), { query: rest, search, preferences: {} })
   if (conditions instanceof Problem) return conditions
   const groups = parseGroups(offer, own)
