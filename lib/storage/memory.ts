@@ -13,7 +13,7 @@ import type {
   TransactionHandle
 } from './contract.ts'
 import { compileFilter } from './memory/filter.ts'
-import { readPage, readPages, type PageSource } from './memory/page.ts'
+import { aggregateRows, readPage, readPages, type PageSource } from './memory/page.ts'
 import { MemoryReceipts } from './memory/receipts.ts'
 import { RelatedReader, type FindRows } from './memory/related.ts'
 import { Table, type Rows } from './memory/table.ts'
@@ -238,8 +238,6 @@ function createMethods<Item extends object> (rows: Rows<Item>, findRows: FindRow
       return readPages(source, by, query, scope)
     },
     async aggregate (query, { scope }) {
-      // Most apps do not need it.
-      const { aggregateRows } = await import('./memory/aggregate.ts')
       return aggregateRows(source, query, scope)
     },
     async find (id, { scope }) {

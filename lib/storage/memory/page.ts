@@ -1,6 +1,7 @@
-import type { Entry, Filter, Id, Page, Query } from '../contract.ts'
+import type { AggregateQuery, Aggregates, Entry, Filter, Id, Page, Query, Scalar } from '../contract.ts'
 import { compileFilter, compileSearch, type Predicate } from './filter.ts'
 import { Ordering } from './order.ts'
+import { createReader } from './property.ts'
 import { RelatedReader, type FindRows } from './related.ts'
 import type { Rows, WalkOptions } from './table.ts'
 
@@ -73,6 +74,27 @@ export function readPages<Item extends object> (
   })
 }
 
+/** Computes figures over the rows that match, by groups. */
+export async function aggregateRows<Item extends object> (
+  { rows, findRows }: PageSource<Item>,
+  query: AggregateQuery,
+  scope: Filter | undefined
+): Promise<Aggregates> {
+  // Most apps do not need it.
+  const { Aggregation } = await import('../aggregation.ts')
+  const matches = compilePredicate(query, scope, new RelatedReader(findRows))
+  const readers = [...query.by, ...query.figures].map((part) => {
+    return 'property' in part ? createReader(part.property) : () => null
+  })
+  const aggregation = new Aggregation(query, rows.shape.schema)
+  rows.walk({ order: orderById(rows), from: undefined, backward: false }, ({ item }) => {
+    // Figures are over scalars.
+    if (matches?.(item) !== false) aggregation.add(readers.map((read) => read(item) as Scalar | null))
+    return true
+  })
+  return aggregation.getResult()
+}
+
 interface SortedSource<Item> {
   readonly related: RelatedReader
   /** All that match. */
@@ -106,12 +128,12 @@ function hasRelatedOrder ({ order }: Query): boolean {
   return order.some(({ related }) => related !== undefined)
 }
 
-export function orderById<Item> ({ shape }: Rows<Item>): Query['order'] {
+function orderById<Item> ({ shape }: Rows<Item>): Query['order'] {
   return [{ property: shape.id.property, descending: false }]
 }
 
 /** Undefined if every entry matches. */
-export function compilePredicate (
+function compilePredicate (
   query: Pick<Query, 'filter' | 'search'>,
   scope: Filter | undefined,
   related: RelatedReader
