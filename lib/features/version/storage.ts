@@ -146,35 +146,38 @@ function translateOrder (by: Order, renamed: Renamed): Order {
   return { ...by, property: toCurrentProperty(renamed, by.property) }
 }
 
-/** All properties are read, because `present` needs the whole item. */
-function translateQuery ({ filter, search, order, ...query }: Query, renamed: Renamed): Query {
+/** Translates which items a query is about. */
+function translateMatching (
+  { filter, search }: Pick<Query, 'filter' | 'search'>,
+  renamed: Renamed
+): Pick<Query, 'filter' | 'search'> {
   return {
-    ...query,
     filter: filter && translateFilter(filter, renamed),
     search: search && {
       ...search,
       properties: search.properties.map((property) => toCurrentProperty(renamed, property))
-    },
-    order: order.map((by) => translateOrder(by, renamed)),
+    }
+  }
+}
+
+/** All properties are read, because `present` needs the whole item. */
+function translateQuery (query: Query, renamed: Renamed): Query {
+  return {
+    ...query,
+    ...translateMatching(query, renamed),
+    order: query.order.map((by) => translateOrder(by, renamed)),
     properties: undefined
   }
 }
 
-function translateAggregateQuery (
-  { filter, search, by, figures, ...query }: AggregateQuery,
-  renamed: Renamed
-): AggregateQuery {
+function translateAggregateQuery (query: AggregateQuery, renamed: Renamed): AggregateQuery {
   const rename = <Part extends object>(part: Part): Part => {
     return 'property' in part ? { ...part, property: toCurrentProperty(renamed, String(part.property)) } : part
   }
   return {
     ...query,
-    filter: filter && translateFilter(filter, renamed),
-    search: search && {
-      ...search,
-      properties: search.properties.map((property) => toCurrentProperty(renamed, property))
-    },
-    by: by.map(rename),
-    figures: figures.map(rename)
+    ...translateMatching(query, renamed),
+    by: query.by.map(rename),
+    figures: query.figures.map(rename)
   }
 }
