@@ -113,12 +113,16 @@ interface Group {
 /** Groups rows. A row has the values of the properties of `by`, then those of `figures`; null for a count. */
 export class Aggregation {
   readonly #query: AggregateQuery
-  readonly #schema: JsonSchema
+  readonly #createFigures: ReadonlyArray<() => Accumulator>
   readonly #groups = new Map<string, Group>()
 
   constructor (query: AggregateQuery, schema: JsonSchema) {
     this.#query = query
-    this.#schema = schema
+    this.#createFigures = query.figures.map((figure) => {
+      const property = 'property' in figure ? figure.property : ''
+      const isExact = isInteger(schema, property)
+      return () => accumulators[figure.figure](property, isExact)
+    })
     if (query.by.length === 0) this.#addGroup('', [])
   }
 
@@ -131,11 +135,7 @@ export class Aggregation {
   }
 
   #addGroup (key: string, by: readonly Value[]): Group {
-    const figures = this.#query.figures.map((figure) => {
-      const property = 'property' in figure ? figure.property : ''
-      return accumulators[figure.figure](property, isInteger(this.#schema, property))
-    })
-    const group = { by, figures }
+    const group = { by, figures: this.#createFigures.map((create) => create()) }
     this.#groups.set(key, group)
     return group
   }
