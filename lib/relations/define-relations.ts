@@ -248,7 +248,7 @@ interface Naming extends Running {
 /** Adds the names of the items that each item refers to, as far as the caller can read them. */
 async function addTitles (outcome: Outcome, { collection, operation, access, names }: Naming): Promise<Outcome> {
   if (outcome.kind !== 'entry' && outcome.kind !== 'page') return outcome
-  const entries = outcome.kind === 'entry' ? [outcome.entry] : outcome.page.entries
+  const entries = getEntries(outcome)
   const fields = outcome.listQuery?.fields
   const mentions = new Map([...collection.attached.relations]
     .filter(([, { isMany, property }]) => !isMany && fields?.includes(property) !== false)

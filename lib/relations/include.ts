@@ -13,6 +13,7 @@ import { withScope } from '../storage/filter.ts'
 import type { Context, Entry, Id, Page, Storage } from '../storage/contract.ts'
 import type { Inclusion } from './expansion.ts'
 import { buildIncludedLinks } from './links.ts'
+import { readId } from './relation.ts'
 
 /** The related items of the entries of a response, by the id that both have in common. */
 interface Related {
@@ -59,7 +60,8 @@ async function readRelated (
   operation: Operation
 ): Promise<Related> {
   const { relation, reading, target: { collection }, listQuery, inclusions } = inclusion
-  const values = [...new Set(entries.map(({ item }) => getKey(item, relation.property)))].filter(isId)
+  const ids = new Set(entries.map(({ item }) => readId(item, relation.property)))
+  const values = [...ids].filter((id) => id !== undefined)
   if (reading === undefined || values.length === 0) {
     return { name: relation.name, inclusion, pages: new Map(), additions: [], buildUrl: () => undefined }
   }
@@ -127,18 +129,10 @@ function toListQuery ({ relation, reading, listQuery, inclusions }: Inclusion): 
   }
 }
 
-function getKey (item: object, property: string): unknown {
-  return (item as Record<string, unknown>)[property]
-}
-
-function isId (value: unknown): value is Id {
-  return typeof value === 'string' || typeof value === 'number'
-}
-
 const noPage: Page<object> = { entries: [], more: false }
 
 function findPage ({ inclusion: { relation }, pages }: Related, { item }: Entry<object>): Page<object> {
-  return pages.get(getKey(item, relation.property)) ?? noPage
+  return pages.get(readId(item, relation.property)) ?? noPage
 }
 
 function show (related: Related, parent: Entry<object>, operation: Operation): unknown {
@@ -205,8 +199,8 @@ function buildLinks (inclusion: Inclusion, entry: Entry<object>, operation: Oper
   const type = getType(inclusion)
   const outer = parent === undefined || type.hidden?.has(parent.property) === true
     ? undefined
-    : getKey(entry.item, parent.property)
-  const path = buildPath(target, operation, isId(outer) ? outer : undefined)
+    : readId(entry.item, parent.property)
+  const path = buildPath(target, operation, outer)
   return path === undefined ? {} : buildIncludedLinks(target, entry, { path, type, fields })
 }
 

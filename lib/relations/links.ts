@@ -4,6 +4,7 @@ import type { Link, Links } from '../formats/format.ts'
 import { buildItemPath } from '../response/links.ts'
 import type { BuildLinks, LinkContext } from '../response/presentation.ts'
 import type { Entry, Id } from '../storage/contract.ts'
+import { readId } from './relation.ts'
 
 /** Returns a function that builds the links of an item to the items and lists that it is related to. */
 export function createRelationLinks (relations: ReadonlyMap<string, Relation>): BuildLinks {
@@ -19,18 +20,14 @@ export function createRelationLinks (relations: ReadonlyMap<string, Relation>): 
         continue
       }
       const isShown = fields === undefined || fields.includes(property)
-      const key: unknown = isShown ? (item as Record<string, unknown>)[property] : undefined
+      const key = isShown ? readId(item, property) : undefined
       // A value that no id can have, such as "..", would lead elsewhere.
-      const canExist = isId(key) && target.collection.id.read(String(key)) !== undefined
-      const outer = canExist ? fillPath(target, { path }) : undefined
-      if (outer !== undefined) links[name] = { href: buildItemPath(outer, key as Id) }
+      if (key === undefined || target.collection.id.read(String(key)) === undefined) continue
+      const outer = fillPath(target, { path })
+      if (outer !== undefined) links[name] = { href: buildItemPath(outer, key) }
     }
     return links
   }
-}
-
-function isId (value: unknown): value is Id {
-  return typeof value === 'string' || typeof value === 'number'
 }
 
 /** The URL of the list of items whose property has the id; undefined if it has no path. */

@@ -8,6 +8,7 @@ import { matches } from '../storage/matching.ts'
 import { toBaseRows } from '../storage/related.ts'
 import type { Context, Entry, Id, ItemFilter, Referrer, Storage } from '../storage/contract.ts'
 import { RelationAccess } from './caller-relations.ts'
+import { readId } from './relation.ts'
 
 // With `references: true`, the item that a property refers to has to exist for the caller, and an item that others
 // refer to cannot be removed. Both lock the item that is referred to, so that no other transaction comes in between.
@@ -72,14 +73,14 @@ class TargetCheck {
     const known = this.#found.get(relation) ?? new Set()
     this.#found.set(relation, known)
     const wanted = changes.map(({ before, item }) => {
-      const id = item && getValue(item, property)
-      const previous = before && existed(this.#collection, before.item) ? getValue(before.item, property) : undefined
+      const id = item && readId(item, property)
+      const previous = before && existed(this.#collection, before.item) ? readId(before.item, property) : undefined
       return id === previous || known.has(id) ? undefined : id
     })
-    const ids = [...new Set(wanted)].filter(isId)
+    const ids = [...new Set(wanted)].filter((id) => id !== undefined)
     if (ids.length === 0) return undefined
     for (const id of await this.#findTargets(relation, ids)) known.add(id)
-    const index = wanted.findIndex((id) => isId(id) && !known.has(id))
+    const index = wanted.findIndex((id) => id !== undefined && !known.has(id))
     return index < 0 ? undefined : { refused: 'missing-target', properties: [property], index }
   }
 
@@ -98,14 +99,6 @@ function existed ({ storage }: Collection, item: object): boolean {
   const { filter } = toBaseRows(storage, undefined)
   // Whether a row is deleted is a property of the row itself.
   return filter === undefined || matches(filter as ItemFilter, item)
-}
-
-function getValue (item: object, property: string): unknown {
-  return (item as Record<string, unknown>)[property]
-}
-
-function isId (value: unknown): value is Id {
-  return typeof value === 'string' || typeof value === 'number'
 }
 
 /** Refuses to remove items that others refer to. */

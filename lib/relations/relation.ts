@@ -5,7 +5,7 @@ import { BadOption } from '../errors.ts'
 import type { Host, Relation } from '../features/feature.ts'
 import { toTotalOrder } from '../listing/selection.ts'
 import { getBranches } from '../schema/subschemas.ts'
-import type { JsonSchema, Order, Storage } from '../storage/contract.ts'
+import type { Id, JsonSchema, Order, Storage } from '../storage/contract.ts'
 
 /** A relation, as `relate()` is called with it. */
 export interface RelationOptions {
@@ -257,4 +257,10 @@ function checkFilterable ({ name, isMany, equals, to }: Relation, { lists, paren
   if (!isMany || parent?.property === equals || lists.filterable.has(equals)) return
   throw new BadOption(target, `the relation "${name}" leads to ${to}, whose lists cannot be filtered by "${equals}". ` +
     `Add it to list.filter of ${to}.`)
+}
+
+/** Returns the id that a property holds; undefined if it refers to no item. */
+export function readId (item: object, property: string): Id | undefined {
+  const value = (item as Record<string, unknown>)[property]
+  return typeof value === 'string' || typeof value === 'number' ? value : undefined
 }
