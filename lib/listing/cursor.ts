@@ -5,6 +5,7 @@ import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Context, Entry, Id, JsonSchema, Order, Position, Query, Scalar, Storage } from '../storage/contract.ts'
 import { isComparable } from './conditions.ts'
+import { toFilterText } from './list-query.ts'
 import type { ListFilter } from './list-query.ts'
 
 // A cursor contains everything that is needed to continue a list, so that any process can read it.
@@ -78,7 +79,7 @@ function computeChecksum (
   for (const { property, descending } of order) {
     hash = addToHash(addToHash(hash, property), descending ? '-' : '+')
   }
-  if (filter !== undefined) hash = addToHash(hash, JSON.stringify(filter))
+  if (filter !== undefined) hash = addToHash(hash, toFilterText(filter))
   return (addToHash(addToHash(hash, search), content) >>> 0).toString(36).padStart(checksumLength, '0')
 }
 

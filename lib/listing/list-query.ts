@@ -67,14 +67,23 @@ export function addPart (listQuery: object, part: ListQuery): void {
   Object.assign(listQuery, part, part.features && mergeFeatures(part, listQuery))
 }
 
-/** Combines filters that must all match. Equal filters get the same form, because a cursor depends on it. */
+/** Combines filters that must all match. Of equal ones, only one is kept. */
 export function combineFilters (filters: readonly ListFilter[]): ListFilter {
   const parts = new Map<string, ListFilter>()
   for (const filter of filters) {
-    for (const part of 'all' in filter ? filter.all : [filter]) parts.set(JSON.stringify(part), part)
+    for (const part of 'all' in filter ? filter.all : [filter]) parts.set(toFilterText(part), part)
   }
   const [only, ...others] = parts.values()
   return only !== undefined && others.length === 0 ? only : { all: [...parts.values()] }
+}
+
+/** Returns the same text for the same conditions in any order. The cursors of a QUERY and of a query string need it. */
+export function toFilterText (filter: ListFilter): string {
+  if ('all' in filter) return `all(${filter.all.map(toFilterText).sort().join()})`
+  if ('any' in filter) return `any(${filter.any.map(toFilterText).sort().join()})`
+  if ('not' in filter) return `not(${toFilterText(filter.not)})`
+  if ('relation' in filter && 'has' in filter) return `${filter.relation}.${filter.has}(${toFilterText(filter.filter)})`
+  return JSON.stringify(filter)
 }
 
 /** Returns the query for the storage, from the beginning of the list. */

@@ -1,3 +1,4 @@
+import { combineFilters } from '../listing/list-query.ts'
 import type { ListFilter, RelationFilter } from '../listing/list-query.ts'
 import type { ListedRelations, Lists } from '../listing/lists.ts'
 import type { QueryParameter } from '../listing/query-parameter.ts'
@@ -125,8 +126,7 @@ class RelationQueries implements ListedRelations {
     }
     for (const { relation, has, conditions } of groups.values()) {
       const { lists } = this.get(relation)!
-      const [only, ...others] = lists.relations?.group(conditions) ?? conditions
-      filters.push({ relation, has, filter: others.length === 0 ? only! : { all: [only!, ...others] } })
+      filters.push({ relation, has, filter: combineFilters(lists.relations?.group(conditions) ?? conditions) })
     }
     return filters
   }

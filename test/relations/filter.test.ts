@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { request } from '../app.ts'
+import { links } from '../listing/goods.ts'
 import { serveBlog } from './blog.ts'
 
 // Lists that are filtered and sorted by what is related.
@@ -49,6 +50,25 @@ test('QUERY filters with nested objects', async (t) => {
     const answer = await request(app, 'QUERY /articles', { content: { filter } })
     t.equal(answer.statusCode, 200, answer.body)
     t.strictSame(answer.json().map(({ id }: { id: string }) => id), ids, JSON.stringify(filter))
+  }
+})
+
+test('a cursor continues a QUERY, whatever the order of its conditions', async (t) => {
+  const app = await serveBlog(t)
+  const conditions = [{ 'title.ne': 'x' }, { author: { 'country.ne': 'x' } }, { comments: { none: { text: 'x' } } }]
+  const inside = [{ 'text.ne': 'x' }, { author: { 'name.ne': 'x' } }]
+  for (const filter of [{ all: conditions }, { all: conditions.toReversed() }, { comments: { some: { all: inside } } },
+    { comments: { some: { all: inside.toReversed() } } }]) {
+    const first = await request(app, 'QUERY /articles?limit=1', { content: { filter } })
+    t.equal(first.statusCode, 200, first.body)
+    const { next } = links(first)
+    const equivalent = String(first.headers['content-location'])
+    // The query string has the same conditions as the content, in another order.
+    for (const target of [`QUERY ${next}`, `QUERY ${equivalent}&cursor=${next!.split('cursor=')[1]}`]) {
+      const second = await request(app, target, { content: { filter } })
+      t.equal(second.statusCode, 200, second.body)
+      t.equal(second.json()[0].id, 'a2')
+    }
   }
 })
 
