@@ -1,5 +1,5 @@
-import type { LinkFailures } from './response/links.ts'
-import type { Neighbors } from './response/presentation.ts'
+import type { LinkFailures } from './response/link-failures.ts'
+import type { BuildLinks, Neighbors } from './response/presentation.ts'
 import type { Steps } from './engine/operation.ts'
 import type { View } from './engine/view.ts'
 import type { AddsOfFeature, AnyFeature, Attached, Feature, FeaturesOf, InferredFeatures } from './features/feature.ts'
@@ -46,14 +46,20 @@ export interface Served {
   readonly path: string
 }
 
-/** What the app that serves a collection adds to it. */
-export interface ServingApp {
-  readonly neighbors: Neighbors
-  readonly service: ServiceInfo
-  /** Logs functions that fail to decide about links. */
-  readonly linkFailures?: LinkFailures
+/** Finds collections that an app serves. */
+export interface ServedCollections {
   /** Finds the collection of the app that has this storage. */
   readonly findServed?: (baseStorage: object) => Served | undefined
+}
+
+/** What the app that serves a collection adds to it. */
+export interface ServingApp extends ServedCollections {
+  readonly neighbors: Neighbors
+  readonly service: ServiceInfo
+  /** What features add to the links of items. */
+  readonly itemLinks: readonly BuildLinks[]
+  /** Logs functions that fail to decide about links. */
+  readonly linkFailures?: LinkFailures
   /** Calls a collection of the app, as part of a transaction if there is one. */
   readonly openCollection?: <Other extends object, Adds>(
     definition: Definition<Other, Adds>,
@@ -64,7 +70,8 @@ export interface ServingApp {
 /** For a collection that no app serves yet. */
 export const noApp: ServingApp = Object.freeze({
   neighbors: { children: new Set<string>(), hasParent: false },
-  service: {}
+  service: {},
+  itemLinks: []
 })
 
 declare const addsType: unique symbol

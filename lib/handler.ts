@@ -5,19 +5,20 @@ import type {
   preSerializationHookHandler,
   RouteHandlerMethod
 } from 'fastify'
-import type { Action, AnyActionName } from './action.ts'
-import type { Response, Headers } from './response/response.ts'
+import type { AnyActionName } from './action.ts'
+import type { Headers, Response } from './response/response.ts'
+import type { Action } from './actions/trace-action.ts'
 import { RequestContext } from './request/request.ts'
 import type { Collection } from './collection.ts'
 import { ActionError, errorToProblem, HookError, logFailure } from './failure.ts'
 import type { Format, Formatted } from './formats/format.ts'
 import { findAllowed, getDependentActions, getVaryHeaders } from './access/authorize.ts'
-import type { Authorization } from './access/authorize.ts'
 import type { CachePolicy } from './http/cache-control.ts'
 import { formatPreferenceApplied, parsePreferences } from './http/prefer.ts'
 import { Problem, problem } from './http/problems.ts'
 import { mergeVary } from './http/vary.ts'
 import { findState } from './access/request-state.ts'
+import type { Authorization } from './access/request-state.ts'
 import { joinFilters } from './storage/filter.ts'
 import { negotiateFormat, notAcceptable } from './request/headers.ts'
 import { findPlace } from './access/parent.ts'
@@ -97,7 +98,7 @@ export function createHandler (collection: Collection, options: HandlerOptions):
       }, reply)
       const invalid = checkEncoding(request.search) ?? (takesQuery ? undefined : checkQuery(request))
       if (invalid !== undefined) return prepareProblem(collection, invalid, reply)
-      const result = await action(collection, request)
+      const result = await action(request)
       context.end()
       return result instanceof Problem ? prepareProblem(collection, result, reply) : send(result, reply)
     } catch (thrown) {

@@ -89,9 +89,8 @@ export type {
 } from './engine/call-types.ts'
 export type { Definition } from './collection.ts'
 export { describeLayers } from './engine/engine.ts'
-export type { LayerOptions } from './engine/compose.ts'
 export { changeOperation } from './engine/operation.ts'
-export type { Door, Operation, Outcome, Positions } from './engine/operation.ts'
+export type { Door, LayerOptions, Operation, Outcome, Positions } from './engine/operation.ts'
 export { Malformed } from './formats/format.ts'
 export type {
   Capabilities,

@@ -4,9 +4,9 @@ import type { CollectionCalls } from './engine/call-types.ts'
 import { createCalls } from './calls/calls.ts'
 import { BadOption, NoDefinition, NotRegistered } from './errors.ts'
 import { buildCollectionRoute, isDefinition, toCollection } from './collection.ts'
-import type { Collection, Definition, Served, ServiceInfo } from './collection.ts'
+import type { Collection, Definition, Served, ServedCollections, ServiceInfo } from './collection.ts'
 import type { Transaction } from './options.ts'
-import { LinkFailures } from './response/links.ts'
+import { LinkFailures } from './response/link-failures.ts'
 import type { Neighbors } from './response/presentation.ts'
 
 /** A collection of the app. */
@@ -111,13 +111,15 @@ function addNeighbor (app: FastifyInstance, collection: Collection): Neighbors {
  */
 export function registerCollection (app: FastifyInstance, definition: Collection): Collection {
   checkRowLayers(app, definition)
+  const served: ServedCollections = { findServed: (baseStorage) => findServed(app, baseStorage) }
   const collection = Object.freeze({
     ...definition,
     app: {
+      ...served,
       neighbors: addNeighbor(app, definition),
       service: getServiceInfo(app),
+      itemLinks: definition.attached.itemLinks.map((create) => create(served)),
       linkFailures: new LinkFailures(definition.name, app.log),
-      findServed: (baseStorage: object) => findServed(app, baseStorage),
       openCollection: <Item extends object, Adds>(other: Definition<Item, Adds>, transaction?: Transaction) => {
         return openCollection(app, other, transaction)
       }

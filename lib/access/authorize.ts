@@ -7,31 +7,16 @@ import { isPrivate } from '../http/cache-control.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
-import type { ItemType } from '../schema/item-type.ts'
 import type { Caller } from './caller.ts'
 import { getState } from './request-state.ts'
+import type { Authorization, Identified } from './request-state.ts'
 import { dependsOnCaller } from './rules.ts'
-import type { AccessContext, AccessRules, Authenticate } from './rules.ts'
+import type { AccessContext, AccessRules, Authenticate, Protected } from './rules.ts'
 import { readScope } from './scope.ts'
 import type { Scope } from './scope.ts'
 import { findHidden } from './visible.ts'
-import type { Hidden } from './visible.ts'
 
 type Incoming = FastifyRequest
-
-/** The part of a collection that decides who may do what. */
-export interface Protected {
-  readonly name: string
-  readonly actions: ReadonlySet<ActionName>
-  readonly access: AccessRules | undefined
-  readonly type: Pick<ItemType, 'dateTimes'>
-}
-
-/** The caller, or why its credentials were refused. */
-export interface Identified {
-  readonly caller: Caller | undefined
-  readonly refusal: unknown
-}
 
 const anonymous: Identified = Object.freeze({ caller: undefined, refusal: undefined })
 
@@ -259,20 +244,6 @@ export function getDependentActions ({ access, attached, formats }: Collection):
   if (access === undefined || formats.every(({ join }) => join !== undefined)) return undefined
   const names = [...attached.actions.values()].filter(({ at }) => at === 'item').map(({ name }) => name)
   return names.some((name) => access.allow[name] !== 'public') ? names : undefined
-}
-
-/** What was decided about a request before its content is read. */
-export interface Authorization {
-  readonly caller: Caller | undefined
-  /** Whether the caller may read what it has written. */
-  readonly canRead: boolean
-  readonly scope: Scope | undefined
-  /** The rows that the conditions of a bulk write can match: those that the caller can list. */
-  readonly conditionScope: Scope | undefined
-  /** The properties that the caller does not see. */
-  readonly hidden: Hidden | undefined
-  /** The scope of the parent collection. */
-  readonly parentScope: Scope | undefined
 }
 
 /** Whether requests have to be authorized at all. */

@@ -1,7 +1,29 @@
 import type { FastifyRequest } from 'fastify'
 import type { Format } from '../formats/format.ts'
-import type { Authorization, Identified } from './authorize.ts'
+import type { Caller } from './caller.ts'
 import type { Authenticate } from './rules.ts'
+import type { Scope } from './scope.ts'
+import type { Hidden } from './visible.ts'
+
+/** The caller, or why its credentials were refused. */
+export interface Identified {
+  readonly caller: Caller | undefined
+  readonly refusal: unknown
+}
+
+/** What was decided about a request before its content is read. */
+export interface Authorization {
+  readonly caller: Caller | undefined
+  /** Whether the caller may read what it has written. */
+  readonly canRead: boolean
+  readonly scope: Scope | undefined
+  /** The rows that the conditions of a bulk write can match: those that the caller can list. */
+  readonly conditionScope: Scope | undefined
+  /** The properties that the caller does not see. */
+  readonly hidden: Hidden | undefined
+  /** The scope of the parent collection. */
+  readonly parentScope: Scope | undefined
+}
 
 /** What hooks of the library have found out about a request, before its content is read. */
 export interface RequestState {

@@ -3,6 +3,7 @@ import { actionNames } from '../action.ts'
 import type { ActionName, AnyActionName } from '../action.ts'
 import { BadOption } from '../errors.ts'
 import { isPrivate } from '../http/cache-control.ts'
+import type { ItemType } from '../schema/item-type.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { ItemFilter } from '../storage/contract.ts'
 import type { Caller } from './caller.ts'
@@ -129,6 +130,14 @@ export interface AccessRules {
   readonly scope: ((context: AccessContext) => Scoped | undefined | Promise<Scoped | undefined>) | undefined
   /** By property; those that all callers see are left out. */
   readonly visible: ReadonlyMap<string, VisibleFunction>
+}
+
+/** The part of a collection that decides who may do what. */
+export interface Protected {
+  readonly name: string
+  readonly actions: ReadonlySet<ActionName>
+  readonly access: AccessRules | undefined
+  readonly type: Pick<ItemType, 'dateTimes'>
 }
 
 interface Scoped {

@@ -1,5 +1,4 @@
-import type { Protected } from './authorize.ts'
-import type { AccessContext } from './rules.ts'
+import type { AccessContext, Protected } from './rules.ts'
 
 // For a caller that does not see a property, the collection has no such property.
 

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { buildPageContext } from './page-context.ts'
 import { isProtected } from '../access/authorize.ts'
-import type { Action } from '../action.ts'
 import { notModified, withoutContent } from '../response/response.ts'
 import { isNotModified } from '../engine/preconditions.ts'
 import type { Collection } from '../collection.ts'
@@ -12,6 +11,7 @@ import { addCoding } from '../http/entity-tag.ts'
 import { Problem } from '../http/problems.ts'
 import type { Request } from '../request/request.ts'
 import { logRenderFailure } from '../response/write-response.ts'
+import type { Action } from './trace-action.ts'
 
 // Formats for people show a page: the content that the action would have sent, and what the caller can query and do.
 
@@ -26,13 +26,13 @@ interface PagedAction {
 export function withPage (collection: Collection, { action, at, safe }: PagedAction): Action {
   if (collection.formats.every(({ page }) => page === undefined)) return action
   const dependence = mustNotBeShared(collection, at)
-  return async (collection, request) => {
+  return async (request) => {
     const { page, headers: pageHeaders, join, ...format } = request.format
     const prepared = prepareRequest(request, safe)
-    if (page === undefined) return action(collection, prepared)
+    if (page === undefined) return action(prepared)
 
     const captured = captureContent(format)
-    const response = await action(collection, { ...prepared, format: captured.format })
+    const response = await action({ ...prepared, format: captured.format })
     if (response instanceof Problem) return response
     const { etag, 'last-modified': modified, ...rest } = response.headers
     const content = captured.getContent()

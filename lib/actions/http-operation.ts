@@ -1,5 +1,4 @@
 import { isAllowed } from '../access/authorize.ts'
-import type { Action } from '../action.ts'
 import type { Collection } from '../collection.ts'
 import { getSteps } from '../engine/engine.ts'
 import type { Exchange, Operation, Outcome, Steps } from '../engine/operation.ts'
@@ -26,6 +25,7 @@ import {
   returnsRemoved
 } from './render.ts'
 import { withTrace } from './trace-action.ts'
+import type { Action } from './trace-action.ts'
 
 // The door for HTTP: a request becomes an operation, and its outcome a response.
 
@@ -39,7 +39,7 @@ export interface HttpAction extends ActionInfo {
 export function createAction (collection: Collection, action: HttpAction): Action {
   const steps = getSteps(collection, action, { door: 'http', isJoined: false })
   const isRead = isReadRequest(action)
-  const handle: Action = async (collection, request) => {
+  const handle: Action = async (request) => {
     const exchange = new HttpExchange(collection, request)
     const operation = new HttpOperation(collection, { action, steps, exchange })
     const outcome = await steps.run(collection, operation)
@@ -53,7 +53,8 @@ export function createAction (collection: Collection, action: HttpAction): Actio
     if (outcome.kind !== 'entry' || !isRead) return exchange.render(outcome)
     return renderEntry(collection, request, outcome)
   }
-  return withTrace(action.name, withPage(collection, { action: handle, at: action.at, safe: isRead }))
+  const paged = withPage(collection, { action: handle, at: action.at, safe: isRead })
+  return withTrace({ collection: collection.name, action: action.name }, paged)
 }
 
 /** A custom action that only reads is also a POST. */

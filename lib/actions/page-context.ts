@@ -117,7 +117,7 @@ function findRelatedPaths (
   const paths = new Map<string, string>()
   for (const { property, isMany, findTarget } of collection.attached.relations.values()) {
     if (isMany) continue
-    const target = findTarget(collection)
+    const target = findTarget(collection.app)
     // The id of the item that the other one is nested in is not known.
     if (target.collection.parent !== undefined) continue
     const path = target.path.replace(/:(\w+)/g, (parameter, name: string) => {

@@ -1,6 +1,5 @@
 import { notModified, ok } from '../response/response.ts'
-import type { Result } from '../action.ts'
-import type { Headers } from '../response/response.ts'
+import type { Headers, Result } from '../response/response.ts'
 import type { PageOutcome } from '../engine/operation.ts'
 import { isNotModified } from '../engine/preconditions.ts'
 import type { Collection } from '../collection.ts'

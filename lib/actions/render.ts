@@ -1,4 +1,3 @@
-import type { Result } from '../action.ts'
 import type { Collection } from '../collection.ts'
 import type { EntryOutcome, GroupsOutcome, Moved, Outcome, PageOutcome } from '../engine/operation.ts'
 import { isNotModified } from '../engine/preconditions.ts'
@@ -20,7 +19,7 @@ import {
   representSelection
 } from '../response/representation.ts'
 import { moved, noContent, notModified, ok } from '../response/response.ts'
-import type { Response } from '../response/response.ts'
+import type { Response, Result } from '../response/response.ts'
 import { renderWritten, respondToCreate, respondToUpdate, respondToWrite } from '../response/write-response.ts'
 import { buildMatchedSchema } from '../schema/matched.ts'
 import type { Entry, Id, JsonSchema } from '../storage/contract.ts'

@@ -1,9 +1,12 @@
 import { tracingChannel } from 'node:diagnostics_channel'
-import type { Action, AnyActionName, Result } from '../action.ts'
-import type { Collection } from '../collection.ts'
+import type { AnyActionName } from '../action.ts'
 import { ActionError, errorToProblem, HookError, ProblemError } from '../failure.ts'
 import { Problem } from '../http/problems.ts'
 import type { Request } from '../request/request.ts'
+import type { Result } from '../response/response.ts'
+
+/** Handles a request of a collection. */
+export type Action = (request: Request) => Promise<Result>
 
 /** What subscribers of the tracing channel `fastify-collections:action` get. */
 export interface ActionEvent {
@@ -24,24 +27,20 @@ export interface ActionEvent {
 const channel = tracingChannel<unknown, ActionEvent>('fastify-collections:action')
 
 /** Publishes the start and the end of an action. Without subscribers, it only calls the action. */
-export function withTrace (name: AnyActionName, action: Action): Action {
-  return (collection, request) => {
-    return channel.hasSubscribers ? traceAction(name, action, { collection, request }) : action(collection, request)
+export function withTrace ({ collection, action: name }: TracedAction, action: Action): Action {
+  return (request) => {
+    if (!channel.hasSubscribers) return action(request)
+    return traceResult(createEvent(collection, name, request.original.id), () => action(request))
   }
 }
 
-interface ActionInput {
-  readonly collection: Collection
-  readonly request: Request
-}
-
-function traceAction (name: AnyActionName, action: Action, { collection, request }: ActionInput): Promise<Result> {
-  return traceResult(createEvent(collection.name, name, request.original.id), () => action(collection, request))
-}
-
-interface TracedPart {
+interface TracedAction {
+  /** The name of the collection. */
   readonly collection: string
   readonly action: AnyActionName
+}
+
+interface TracedPart extends TracedAction {
   readonly requestId: string
 }
 
@@ -70,7 +69,7 @@ function traceResult<Done extends { readonly status: number }> (
 
 /** The same for a call from code. */
 export function withCallTrace<Parameters extends unknown[], Item> (
-  host: { findCollection (): Pick<Collection, 'name'> },
+  host: { findCollection (): { readonly name: string } },
   name: AnyActionName,
   call: (...parameters: Parameters) => Promise<Item>
 ): (...parameters: Parameters) => Promise<Item> {

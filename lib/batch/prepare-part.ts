@@ -8,7 +8,7 @@ import {
   isProtected,
   shareCallers
 } from '../access/authorize.ts'
-import type { Authorization } from '../access/authorize.ts'
+import type { Authorization } from '../access/request-state.ts'
 import { problem } from '../http/problems.ts'
 import { getView } from '../engine/view.ts'
 import type { View } from '../engine/view.ts'

@@ -1,49 +1,5 @@
 import type { ActionInfo } from './action-info.ts'
-import type { Door, Position, Positions, Run, Steps } from './operation.ts'
-
-/** What a feature puts around a position. */
-export interface Layer<At extends Position = Position> extends LayerOptions {
-  readonly feature: string
-  readonly position: At
-  /** Returns `next` to leave an action unchanged. */
-  readonly wrap: (next: Positions[At], action: ActionInfo) => Positions[At]
-}
-
-/** Where a layer applies. */
-export interface LayerOptions {
-  /**
-   * The doors that the layer is for.
-   *
-   * @default all
-   * @example
-   * host.wrap('operation', wrap, { doors: ['http'] })
-   */
-  readonly doors?: readonly Door[]
-  /**
-   * Whether the layer is left out of operations that join a transaction.
-   *
-   * @default false
-   * @example
-   * host.wrap('operation', wrap, { outermost: true })
-   */
-  readonly outermost?: boolean
-  /**
-   * The features whose layers at the same position this one surrounds. Other layers are in the order of their names.
-   *
-   * @default []
-   * @example
-   * host.wrap('find', wrap, { outside: ['soft-delete'] })
-   */
-  readonly outside?: readonly string[]
-  /**
-   * Whether a layer of `write` needs a transaction. False if it only changes what is written.
-   *
-   * @default true
-   * @example
-   * host.wrap('write', wrap, { transaction: false })
-   */
-  readonly transaction?: boolean
-}
+import type { Door, Layer, Position, Positions, Run, Steps } from './operation.ts'
 
 /** The innermost functions of an action. */
 export type Core = { readonly [At in Exclude<Position, 'operation'>]: Positions[At] } & {

@@ -32,7 +32,7 @@ interface CurrentItem {
 export class OpenTransaction implements Transaction {
   /** Called after the commit. */
   readonly notifications: Array<() => Promise<void>> = []
-  readonly #items = new TransactionItems()
+  readonly #items = new TransactionItems<Collection>()
   /** Set if another transaction has changed what this one has listed and then writes. */
   lostRace: Problem | undefined
   readonly #owner: Collection

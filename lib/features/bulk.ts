@@ -2,9 +2,8 @@ import type { AddedBulk } from '../engine/action-info.ts'
 import type { Content } from '../engine/operation.ts'
 import { createRemoveMany, createUpdateMany, createWriteMany } from '../engine/write-many.ts'
 import { Problem, problem } from '../http/problems.ts'
-import type { Contents } from '../openapi/contents.ts'
 import type { Feature } from './feature.ts'
-import type { OperationObject } from '../openapi/operation-object.ts'
+import type { DescribedContents, OperationObject } from '../openapi/operation-object.ts'
 
 /** The options of `bulk()`. */
 export interface BulkOptions {
@@ -92,7 +91,7 @@ function acceptArray (content: Content | Problem, maximum: number): Content | Pr
 }
 
 /** Both the request and the response contain an item or an array of items. */
-function describeArrays (operation: OperationObject, contents: Contents, maximum: number): void {
+function describeArrays (operation: OperationObject, contents: DescribedContents, maximum: number): void {
   operation.requestBody = { ...operation.requestBody, content: contents.representations(maximum) }
   const lists = contents.list()
   operation.responses[201]!.content = Object.fromEntries(Object.entries(contents.item()).map(([type, item]) => {

@@ -6,20 +6,18 @@ import type { AccessRules } from '../access/rules.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Identity } from '../schema/ids.ts'
-import type { Collection, Parent, Served } from '../collection.ts'
+import type { Collection, Parent, Served, ServedCollections } from '../collection.ts'
 import type { QuerySyntax, ClientParameters, QueryParameter } from '../listing/query-parameter.ts'
 import type { Components } from '../openapi/components.ts'
-import type { Contents } from '../openapi/contents.ts'
-import type { OperationObject } from '../openapi/operation-object.ts'
+import type { DescribedContents, OperationObject } from '../openapi/operation-object.ts'
 import type { RouteOptions, Transaction } from '../options.ts'
 import type { ItemSchema } from '../schema/checks.ts'
 import type { Entry, JsonSchema, Order, Referrer, RelationKey, Storage, Supports } from '../storage/contract.ts'
-import type { BuildLinks, LinkingCollection } from '../response/presentation.ts'
+import type { BuildLinks } from '../response/presentation.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Timestamps } from '../schema/timestamps.ts'
 import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from '../engine/action-info.ts'
-import type { Layer, LayerOptions } from '../engine/compose.ts'
-import type { Operation, Position } from '../engine/operation.ts'
+import type { Layer, LayerOptions, Operation, Position } from '../engine/operation.ts'
 
 declare const itemType: unique symbol
 declare const addsType: unique symbol
@@ -122,7 +120,7 @@ export interface Relation {
   readonly canFilter: boolean
   readonly canSort: boolean
   /** Finds the other collection as the app serves it, with its access, scope and features. */
-  findTarget (collection: LinkingCollection): Served
+  findTarget (app: ServedCollections): Served
 }
 
 /** The functions that a feature can add with `addHook()`. */
@@ -144,7 +142,7 @@ export interface Hooks {
 export interface DescribeTools {
   readonly components: Components
   /** The content of messages, by media type. */
-  readonly contents: Contents
+  readonly contents: DescribedContents
   /** Whether features add properties to problems. */
   readonly addsProblemProperties: boolean
 }
@@ -195,8 +193,11 @@ export interface Host {
   addRelation (relation: Relation): void
   /** States that relations find items by a property, so that the storage can have an index for it. */
   addKey (key: RelationKey): void
-  /** Adds links to items, for formats that have links in their content. Those of the library take precedence. */
-  addItemLinks (build: BuildLinks): void
+  /**
+   * Adds links to items, for formats that have links in their content. Those of the library take precedence. `create`
+   * is called once for each app that serves the collection.
+   */
+  addItemLinks (create: (app: ServedCollections) => BuildLinks): void
   /** States that a property of another collection refers to items of this one, which have to exist. */
   addReferrer (referrer: Referrer): void
   /** Completes the schema of items in responses, for OpenAPI. */
@@ -232,7 +233,7 @@ export interface Attached {
   readonly relations: ReadonlyMap<string, Relation>
   /** The properties by which relations find items. */
   readonly keys: readonly RelationKey[]
-  readonly itemLinks: readonly BuildLinks[]
+  readonly itemLinks: ReadonlyArray<Parameters<Host['addItemLinks']>[0]>
   /** The properties that refer to items, which have to exist. */
   readonly referrers: readonly Referrer[]
   readonly readSchemas: ReadonlyArray<Parameters<Host['extendReadSchema']>[0]>

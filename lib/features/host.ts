@@ -3,12 +3,10 @@ import { checkRule } from '../access/rules.ts'
 import type { AccessRules, Rule } from '../access/rules.ts'
 import type { Collection, Parent } from '../collection.ts'
 import { sortLayers } from '../engine/compose.ts'
-import type { Layer, LayerOptions } from '../engine/compose.ts'
-import type { Position } from '../engine/operation.ts'
+import type { Layer, LayerOptions, Position } from '../engine/operation.ts'
 import { BadOption, Unsupported } from '../errors.ts'
 import { isListParameter } from '../listing/parameters.ts'
 import type { QuerySyntax, QueryParameter } from '../listing/query-parameter.ts'
-import type { BuildLinks } from '../response/presentation.ts'
 import type { Referrer, RelationKey, Storage, Supports } from '../storage/contract.ts'
 import type { AnyFeature, Attached, CollectionInfo, Hooks, Host, Relation } from './feature.ts'
 import type { AggregateAction, BulkAction, CustomAction } from '../engine/action-info.ts'
@@ -31,7 +29,7 @@ export class Attachments implements Host, Attached {
   readonly querySyntaxes: QuerySyntax[] = []
   readonly relations = new Map<string, Relation>()
   readonly keys: RelationKey[] = []
-  readonly itemLinks: BuildLinks[] = []
+  readonly itemLinks: Array<Parameters<Host['addItemLinks']>[0]> = []
   readonly referrers: Referrer[] = []
   readonly readSchemas: Array<Parameters<Host['extendReadSchema']>[0]> = []
   returnsRemoved = false
@@ -207,8 +205,8 @@ export class Attachments implements Host, Attached {
     this.keys.push(key)
   }
 
-  addItemLinks (build: BuildLinks): void {
-    this.itemLinks.push(build)
+  addItemLinks (create: Parameters<Host['addItemLinks']>[0]): void {
+    this.itemLinks.push(create)
   }
 
   addReferrer (referrer: Referrer): void {

@@ -14,11 +14,9 @@ import { buildJsonPatchExample, jsonPatchSchema } from './json-patch.ts'
 import { getSchemaNames, toPascalCase } from './names.ts'
 import type { SchemaNames } from './names.ts'
 import { buildQueryExample, describeQuery } from './query-content.ts'
+import type { Content, DescribedContents } from './operation-object.ts'
 import { findRelated } from './related.ts'
 import { addSchemaComponent } from './schema.ts'
-
-/** By media type. */
-export type Content = Readonly<Record<string, { readonly schema: JsonSchema, readonly example?: unknown }>>
 
 interface ContentBuilder {
   readonly schema: (format: Format) => JsonSchema
@@ -27,7 +25,7 @@ interface ContentBuilder {
 }
 
 /** Describes the content of requests and responses of one collection, in one document. */
-export class Contents {
+export class Contents implements DescribedContents {
   readonly #components: Components
   readonly #collection: Collection
   readonly #prefix: string

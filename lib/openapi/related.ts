@@ -16,7 +16,7 @@ export interface Related {
 
 export function findRelated (collection: Collection): Related[] {
   return [...collection.attached.relations.values()].map((relation) => {
-    const { collection: target, path } = relation.findTarget(collection)
+    const { collection: target, path } = relation.findTarget(collection.app)
     return { relation, target, prefix: path.slice(0, -`/${target.name}`.length) }
   })
 }

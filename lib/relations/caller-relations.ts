@@ -90,7 +90,7 @@ export class RelationAccess {
   }
 
   async #openRelation (collection: Collection, relation: Relation, mentions: Mentions): Promise<CallerRelation> {
-    const target = relation.findTarget(collection)
+    const target = relation.findTarget(collection.app)
     const reading = await this.readRows(target.collection, relation.isMany ? 'list' : 'read')
     // To include them would reveal a property that the caller does not see.
     if (reading === undefined || isHidden(reading.view, relation.equals)) {

@@ -118,7 +118,7 @@ function createFeature (
       for (const referrer of incoming) host.addReferrer(referrer)
       if (relations.size === 0) return
       for (const relation of relations.values()) host.addRelation(relation)
-      host.addItemLinks(createRelationLinks(relations))
+      host.addItemLinks((app) => createRelationLinks(relations, app))
       host.addQueryParameter('expand', {
         on: 'both',
         isAboutContent: true,

@@ -1,4 +1,4 @@
-import type { Served } from '../collection.ts'
+import type { Served, ServedCollections } from '../collection.ts'
 import type { Relation } from '../features/feature.ts'
 import type { Link, Links } from '../formats/format.ts'
 import { buildItemPath } from '../response/links.ts'
@@ -7,13 +7,13 @@ import type { Entry, Id } from '../storage/contract.ts'
 import { readId } from './relation.ts'
 
 /** Returns a function that builds the links of an item to the items and lists that it is related to. */
-export function createRelationLinks (relations: ReadonlyMap<string, Relation>): BuildLinks {
-  return (collection, { id, item }, { path, type: { hidden }, fields }) => {
+export function createRelationLinks (relations: ReadonlyMap<string, Relation>, app: ServedCollections): BuildLinks {
+  return ({ id, item }, { path, type: { hidden }, fields }) => {
     const links: Record<string, Link> = {}
     for (const [name, relation] of relations) {
       const { property, isMany, equals } = relation
       if (hidden?.has(property) === true) continue
-      const target = relation.findTarget(collection)
+      const target = relation.findTarget(app)
       if (isMany) {
         const href = buildListUrl(target, equals, { id, path: fillPath(target, { path, property: equals, id }) })
         if (href !== undefined) links[name] = { href }
@@ -73,6 +73,6 @@ function fillPath ({ path: route, collection: { parent } }: Served, { path, prop
 export function buildIncludedLinks ({ collection }: Served, entry: Entry<object>, context: LinkContext): Links {
   const { path } = context
   const own = { self: { href: buildItemPath(path, entry.id) }, collection: { href: path } }
-  const added = collection.attached.itemLinks.map((build) => build(collection, entry, context))
+  const added = collection.app.itemLinks.map((build) => build(entry, context))
   return Object.assign({ ...own }, ...added, own) as Links
 }

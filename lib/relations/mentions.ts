@@ -85,7 +85,8 @@ function follow (path: string, start: Place): Place {
       place.mentions.set(name, mentions = new Map())
       place.found.count++
     }
-    place = { ...place, collection: relation.findTarget(place.collection).collection, mentions, level: place.level + 1 }
+    const { collection } = relation.findTarget(place.collection.app)
+    place = { ...place, collection, mentions, level: place.level + 1 }
   }
   return place
 }

@@ -25,7 +25,7 @@ export function withReadableTargets (next: Run, references: readonly Relation[])
     const access = new RelationAccess(operation)
     const targets = new Map<object, Awaited<ReturnType<RelationAccess['readRows']>>>()
     for (const relation of references) {
-      const target = relation.findTarget(collection).collection
+      const target = relation.findTarget(collection.app).collection
       targets.set(target, await access.readRows(target, 'read'))
     }
     return next(collection, changeOperation(operation, { readableTargets: targets }))
@@ -85,7 +85,7 @@ class TargetCheck {
   }
 
   async #findTargets (relation: Relation, ids: readonly Id[]): Promise<Id[]> {
-    const target = relation.findTarget(this.#collection).collection
+    const target = relation.findTarget(this.#collection.app).collection
     const readable = this.#operation.readableTargets?.get(target)
     if (readable === undefined) return []
     const context = withScope(readable.scope, this.#operation.context)

@@ -122,7 +122,7 @@ function readRelation (host: Host, definitions: Definitions, { name, options }: 
     references: options.references === true,
     canFilter: canRelate && options.filter !== false,
     canSort: canRelate && !isMany && options.sort !== false,
-    findTarget: ({ app }) => app.findServed?.(target.baseStorage) ??
+    findTarget: ({ findServed }) => findServed?.(target.baseStorage) ??
       fail(`leads to ${to}, which the app does not serve. Register it: app.register(collection, ${to}).`)
   }
 }
@@ -224,7 +224,7 @@ export function isNameList (value: unknown): value is readonly string[] {
 /** What can only be checked when all collections are registered. */
 export function checkRelations (collection: Collection): void {
   for (const relation of collection.attached.relations.values()) {
-    const { collection: target } = relation.findTarget(collection)
+    const { collection: target } = relation.findTarget(collection.app)
     const action = relation.isMany ? 'list' : 'read'
     checkHooks(collection, target, { what: `the relation "${relation.name}"`, action })
     checkParent(relation, target)

@@ -1,4 +1,3 @@
-import type { FastifyBaseLogger } from 'fastify'
 import type { Link, Links } from '../formats/format.ts'
 import { formatLink } from '../http/link.ts'
 import type { LinkValue } from '../http/link.ts'
@@ -27,7 +26,7 @@ export function buildItemLinks (presentation: Presentation, entry: Entry<object>
   const { path } = place
   const self = buildItemPath(path, entry.id)
   const { inputs, type } = presentation
-  const { app: { neighbors: { children, hasParent } }, attached, links } = inputs
+  const { app: { neighbors: { children, hasParent }, itemLinks }, attached, links } = inputs
   const own: Links = {
     self: { href: self },
     collection: { href: path },
@@ -36,8 +35,8 @@ export function buildItemLinks (presentation: Presentation, entry: Entry<object>
     ...attached.actions.size > 0 && buildActionLinks(presentation, entry, self),
     ...links !== undefined && buildOwnLinks(presentation, entry)
   }
-  if (attached.itemLinks.length === 0) return own
-  const added = attached.itemLinks.map((build) => build(inputs, entry, { ...place, type }))
+  if (itemLinks.length === 0) return own
+  const added = itemLinks.map((build) => build(entry, { ...place, type }))
   return Object.assign({ ...own }, ...added, own) as Links
 }
 
@@ -81,26 +80,6 @@ export function refusePromise<Value> (value: Value, source: string, expected: st
   // If it is rejected as well, that would end the process.
   Promise.resolve(value).catch(() => {})
   throw new TypeError(`${source} returned a promise. Make it return ${expected}.`)
-}
-
-/** Logs functions of the app that fail to decide about links, each of them once: a list would log it for each item. */
-export class LinkFailures {
-  readonly #collection: string
-  readonly #log: Pick<FastifyBaseLogger, 'error'>
-  readonly #reported = new Set<string>()
-
-  constructor (collection: string, log: Pick<FastifyBaseLogger, 'error'>) {
-    this.#collection = collection
-    this.#log = log
-  }
-
-  report (source: string, id: Id, err: unknown): void {
-    if (this.#reported.has(source)) return
-    this.#reported.add(source)
-    const message = `the function ${source} of the collection ${this.#collection} failed. ` +
-      'Its links are left out; this is logged once'
-    this.#log.error({ collection: this.#collection, id, err }, message)
-  }
 }
 
 /** Builds the header Link of an item. All items at one path have the same, so the last one is cached. */

@@ -1,10 +1,9 @@
 import { createCaches } from '../formats/representation-cache.ts'
 import type { RepresentationCache } from '../formats/representation-cache.ts'
-import type { ServingApp } from '../collection.ts'
 import type { Format, Link, Links } from '../formats/format.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import type { Entry } from '../storage/contract.ts'
-import type { LinkFailures } from './links.ts'
+import type { LinkFailures } from './link-failures.ts'
 import { PageCache } from './page-cache.ts'
 import { TagSuffixes } from './tag-suffix.ts'
 import type { LinkedRelation } from './tag-suffix.ts'
@@ -37,13 +36,8 @@ export interface LinkContext {
   readonly fields: readonly string[] | undefined
 }
 
-/** Builds links of an item. */
-export type BuildLinks = (collection: LinkingCollection, entry: Entry<object>, context: LinkContext) => Links
-
-/** The part of a collection that links of features depend on. */
-export interface LinkingCollection {
-  readonly app: Pick<ServingApp, 'findServed'>
-}
+/** Builds links of an item to what the app serves. */
+export type BuildLinks = (entry: Entry<object>, context: LinkContext) => Links
 
 /** What the representations of a collection depend on, beside its items. */
 export interface PresentationInputs {
@@ -52,10 +46,11 @@ export interface PresentationInputs {
   readonly definedAt: number
   readonly attached: {
     readonly actions: ReadonlyMap<string, LinkedAction>
-    readonly itemLinks: readonly BuildLinks[]
     readonly relations: ReadonlyMap<string, LinkedRelation>
   }
-  readonly app: LinkingCollection['app'] & {
+  readonly app: {
+    /** What features add to the links of items. */
+    readonly itemLinks: readonly BuildLinks[]
     readonly neighbors: Neighbors
     readonly service: { readonly description?: string | undefined }
     readonly linkFailures?: LinkFailures

@@ -1,5 +1,6 @@
 import type { Formatted } from '../formats/format.ts'
 import type { Preferences } from '../http/prefer.ts'
+import type { Problem } from '../http/problems.ts'
 
 /** Header fields by their names in lower case. */
 export type Headers = Readonly<Record<string, string>>
@@ -16,6 +17,9 @@ export interface Response {
   /** The request headers that identify the caller to the other collections that the response depends on. */
   readonly vary?: readonly string[]
 }
+
+/** What a request leads to. A problem is a result as well: only failures are thrown. */
+export type Result = Response | Problem
 
 const noHeaders: Headers = Object.freeze({})
 
