@@ -118,6 +118,29 @@ export type ItemOfCollection<Of> = Of extends Definition<infer Item> ? Item : ne
 /** What the features of a definition add, such as custom actions. */
 export type AddsOfCollection<Of> = Of extends Definition<ItemOfCollection<Of>, infer Adds> ? Adds : never
 
+/** The options of a collection that are about requests and responses. */
+export interface HttpOptions<Item = object> {
+  readonly routes: Readonly<Partial<Record<ActionName | 'all', RouteOptions>>>
+  readonly formats: readonly Format[]
+  /** Those of the formats, in their order. */
+  readonly mediaTypes: readonly string[]
+  readonly etag: Readonly<Required<EtagOptions>>
+  readonly cache: { readonly list: CachePolicy, readonly read: CachePolicy }
+  /** RFC 9875: the headers of successful reads and of writes; undefined if caches store no responses. */
+  readonly groups: {
+    readonly read: Readonly<Record<string, string>>
+    readonly write: Readonly<Record<string, string>>
+  } | undefined
+  /** The header WWW-Authenticate of a 401 that has none. */
+  readonly challenge: string
+  /** The origins whose pages may send requests without a CORS preflight; `*` means all. */
+  readonly trustedOrigins: readonly string[] | '*'
+  /** In milliseconds, rounded up to a second, because dates in HTTP have no milliseconds. */
+  readonly definedAt: number
+  /** Further links of an item. */
+  links? (context: { readonly item: Readonly<Item> }): Readonly<Record<string, Link>>
+}
+
 /** A definition with its defaults filled in and everything derived that can be derived when the app starts. */
 export interface Collection<Item = object> extends Definition<Item> {
   /** The storage without the layers of features. */
@@ -126,64 +149,33 @@ export interface Collection<Item = object> extends Definition<Item> {
   readonly writeQueue: WriteQueue
   /** The name of the current collection, if this is an older version of it. */
   readonly versionOf: string | undefined
-  /** In milliseconds, rounded up to a second, because dates in HTTP have no milliseconds. */
-  readonly definedAt: number
   readonly type: ItemType
-  readonly routes: Readonly<Partial<Record<ActionName | 'all', RouteOptions>>>
   /** Who may do what; undefined if everyone may do everything. */
   readonly access: AccessRules | undefined
-  /** The header WWW-Authenticate of a 401 that has none. */
-  readonly challenge: string
-  /** The origins whose pages may send requests without a CORS preflight; `*` means all. */
-  readonly trustedOrigins: readonly string[] | '*'
   /** How callers who see all properties can query lists. */
   readonly lists: Lists
   readonly put: Readonly<Required<PutOptions>>
-  readonly etag: Readonly<Required<EtagOptions>>
-  readonly cache: { readonly list: CachePolicy, readonly read: CachePolicy }
-  /** RFC 9875: the headers of successful reads and of writes; undefined if caches store no responses. */
-  readonly groups: {
-    readonly read: Readonly<Record<string, string>>
-    readonly write: Readonly<Record<string, string>>
-  } | undefined
-  readonly formats: readonly Format[]
-  /** Those of the formats, in their order. */
-  readonly mediaTypes: readonly string[]
+  readonly hooks: Readonly<HookOptions<Item>>
+  /** What only the door for HTTP needs. */
+  readonly http: HttpOptions<Item>
   /** What depends on the caller, by the properties that it does not see: see engine/view.ts. */
   readonly views: Map<string, View>
   /** The functions of actions, by action and door: see engine/engine.ts. */
   readonly steps: Map<string, Steps>
   readonly app: ServingApp
-  /** The collection that it is nested in. */
-  readonly parent: Parent | undefined
-  readonly hooks: Readonly<HookOptions<Item>>
   /** What the features have attached. */
   readonly attached: Attached
-  /** Further links of an item. */
-  links? (context: { readonly item: Readonly<Item> }): Readonly<Record<string, Link>>
   with (...features: ReadonlyArray<Feature<Item, unknown> | undefined>): Collection<Item>
 }
 
 /** Returns the route of the item that a collection is nested in, without the prefix; empty if it is not nested. */
-export function buildParentRoute ({ parent }: Collection): string {
+export function buildParentRoute ({ attached: { parent } }: Collection): string {
   return parent === undefined ? '' : `/${parent.collection.name}/:parent`
 }
 
 /** Returns the route of a collection, without the prefix. */
 export function buildCollectionRoute (collection: Collection): string {
   return `${buildParentRoute(collection)}/${collection.name}`
-}
-
-/** The part of a collection that relations of other collections use. */
-export interface Related {
-  readonly name: string
-  readonly actions: ReadonlySet<ActionName>
-  readonly routes: Readonly<Partial<Record<ActionName | 'all', object>>>
-  readonly storage: Storage<object>
-  readonly baseStorage: Storage<object>
-  readonly type: ItemType
-  readonly access: AccessRules | undefined
-  readonly attached: Attached
 }
 
 /** Whether the value is what `define()` returns, for callers without TypeScript. */

@@ -74,27 +74,29 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     writeQueue: new WriteQueue(),
     id,
     unique,
-    definedAt: Math.ceil(Date.now() / 1000) * 1000,
     versionOf: undefined as string | undefined,
     timestamps,
     actions: new Set(complete.actions),
-    routes: complete.routes,
     access,
-    challenge,
-    trustedOrigins,
     list,
     order,
     put: complete.put,
-    etag: complete.etag,
-    cache: { list: toCachePolicy(cache?.list), read: toCachePolicy(cache?.read) },
-    groups: cache && { read: buildCacheGroups([name]), write: buildCacheGroupInvalidation(name) },
-    formats,
-    mediaTypes: formats.map((format) => format.mediaType),
     dateTimes,
     refinement,
     app: noApp,
     hooks: options.hooks ?? {},
-    ...options.links !== undefined && { links: options.links }
+    http: {
+      routes: complete.routes,
+      formats,
+      mediaTypes: formats.map((format) => format.mediaType),
+      etag: complete.etag,
+      cache: { list: toCachePolicy(cache?.list), read: toCachePolicy(cache?.read) },
+      groups: cache && { read: buildCacheGroups([name]), write: buildCacheGroupInvalidation(name) },
+      challenge,
+      trustedOrigins,
+      definedAt: Math.ceil(Date.now() / 1000) * 1000,
+      ...options.links !== undefined && { links: options.links }
+    }
   }
 }
 
@@ -166,7 +168,6 @@ function createComposer<Schema extends ObjectSchema> (
       baseStorage: base.storage,
       features,
       attached,
-      parent: attached.parent,
       lists,
       views: new Map(),
       steps: new Map(),

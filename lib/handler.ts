@@ -54,14 +54,14 @@ export interface HandlerOptions {
 export function createHandler (collection: Collection, options: HandlerOptions): RouteHandlerMethod {
   const { action, takesQuery, cache, variesByPreference, needsFormat } = options
   const dependentActions = getDependentActions(collection)
-  const isNested = collection.parent !== undefined
+  const { parent } = collection.attached
   const preference = variesByPreference ? ['Prefer'] : []
   const varied = mergeVary(undefined, 'Accept', ...getVaryHeaders(collection, cache), ...preference)
 
   function send (response: Response, reply: FastifyReply): Formatted | undefined {
     const isSafe = safeMethods.has(reply.request.method)
-    if (collection.groups !== undefined && (response.status < 300 || isSafe)) {
-      setHeaders(isSafe ? collection.groups.read : collection.groups.write, reply)
+    if (collection.http.groups !== undefined && (response.status < 300 || isSafe)) {
+      setHeaders(isSafe ? collection.http.groups.read : collection.http.groups.write, reply)
     }
     const { applied, vary } = response
     if (applied !== undefined) reply.header('preference-applied', formatPreferenceApplied(applied))
@@ -75,9 +75,9 @@ export function createHandler (collection: Collection, options: HandlerOptions):
     try {
       checkOutsideCall(collection)
       const state = findState(incoming)
-      const format = state?.format ?? negotiateFormat(collection, incoming.headers.accept)
-      if (format === undefined && needsFormat) return prepareProblem(collection, notAcceptable(collection), reply)
-      const place = isNested ? findPlace(collection, incoming.params) : undefined
+      const format = state?.format ?? negotiateFormat(collection.http, incoming.headers.accept)
+      if (format === undefined && needsFormat) return prepareProblem(collection, notAcceptable(collection.http), reply)
+      const place = findPlace(parent, incoming.params)
       if (place instanceof Problem) return prepareProblem(collection, place, reply)
       const authorization = state?.authorization
       const scope = joinFilters(authorization?.scope?.filter, authorization?.conditionScope?.filter)
@@ -92,7 +92,7 @@ export function createHandler (collection: Collection, options: HandlerOptions):
         context,
         view,
         presentation,
-        format: format ?? collection.formats[0]!,
+        format: format ?? collection.http.formats[0]!,
         mediaType: state?.mediaType,
         options
       }, reply)

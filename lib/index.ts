@@ -34,11 +34,12 @@ async function collection (app: FastifyInstance, given: Definition): Promise<voi
   app.addHook('preSerialization', createErrorConverter(served))
   // Actions read the content after the preconditions; the schemas of routes are only used for documentation.
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser([...new Set(['*', ...getRepresentationTypes(served), ...patchTypes])], createBodyReader(app))
+  const types = new Set(['*', ...getRepresentationTypes(served.http.formats), ...patchTypes])
+  app.addContentTypeParser([...types], createBodyReader(app))
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   handleContentCoding(app)
-  varyByVersion(app, served)
+  varyByVersion(app, served.http)
   for (const plugin of served.attached.plugins) await plugin(app)
   const openapi = app.hasDecorator('swagger') ? await import('./openapi/description.ts') : undefined
   addRoutes(app, served, openapi?.createSwaggerConfig)

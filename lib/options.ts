@@ -12,7 +12,6 @@ import type { Adapter, GenerateId, Id } from './storage/contract.ts'
 
 export { actionNames } from './action.ts'
 export type { ActionName, AnyActionName } from './action.ts'
-export type { Related } from './collection.ts'
 
 /** Route options of Fastify, except for those that the library sets itself. */
 export type RouteOptions = Omit<RouteShorthandOptions, OwnedRouteOption>

@@ -82,7 +82,7 @@ export function setServiceInfo (
 }
 
 /** Collections at the same path with the same constraints are reached by the same requests. */
-function getPlace (app: FastifyInstance, path: string, { routes: { all } }: Collection): Place {
+function getPlace (app: FastifyInstance, path: string, { http: { routes: { all } } }: Collection): Place {
   const { places } = getAppState(app)
   const key = JSON.stringify([app.prefix + path, all?.constraints ?? {}])
   let place = places.get(key)
@@ -92,7 +92,7 @@ function getPlace (app: FastifyInstance, path: string, { routes: { all } }: Coll
 
 /** A parent may be registered before or after the collections that are nested in it, so this is complete at the end. */
 function addNeighbor (app: FastifyInstance, collection: Collection): Neighbors {
-  const { name, actions, parent } = collection
+  const { name, actions, attached: { parent } } = collection
   const place = getPlace(app, buildCollectionRoute(collection), collection)
   if (actions.has('read')) place.isRead = true
   const parentPlace = parent && getPlace(app, buildCollectionRoute(parent.collection), collection)
@@ -155,7 +155,7 @@ function checkRowLayers (app: FastifyInstance, collection: Collection): void {
 /** Finds a collection by its storage. One that is not nested is preferred: its path has no id of a parent. */
 function findServed (app: FastifyInstance, baseStorage: object): Served | undefined {
   const served = getRegistered(app).filter(({ collection }) => collection.baseStorage === baseStorage)
-  return served.find(({ collection }) => collection.parent === undefined) ?? served[0]
+  return served.find(({ collection }) => collection.attached.parent === undefined) ?? served[0]
 }
 
 /** Returns the methods to call a collection of the app from code. */

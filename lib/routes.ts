@@ -22,6 +22,7 @@ import { createEarlyCheck } from './actions/early-checks.ts'
 import { createAction } from './actions/http-operation.ts'
 import { buildCollectionRoute, buildParentRoute } from './collection.ts'
 import type { Collection } from './collection.ts'
+import type { Format } from './formats/format.ts'
 import { actionInfos, toActionInfo, toAggregateInfo, toBulkInfo } from './engine/engine.ts'
 import { DuplicatePath } from './errors.ts'
 import { createErrorHandler, createHandler, createNotFoundHandler, createOptionsHandlers } from './handler.ts'
@@ -144,7 +145,7 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, target: Rout
   for (const route of routes) {
     const options = mergeRouteOptions(
       wildcardOptions,
-      collection.routes.all ?? {},
+      collection.http.routes.all ?? {},
       getOwnOptions(collection, route)
     )
     const checks = [
@@ -158,7 +159,7 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, target: Rout
     const errorHandler = createErrorHandler(collection, route.name)
     for (const [index, method] of route.methods.entries()) {
       const schema: FastifySchema = index === 0 && isDocumented(route, url)
-        ? describeRoute(collection, getInfo(route), app.prefix + buildParentRoute(collection))
+        ? describeRoute(collection.name, getInfo(route), app.prefix + buildParentRoute(collection))
         : hiddenSchema
       const handler = createHandler(collection, handlerOptions)
       addRoute({ ...options, url, method, schema, exposeHeadRoute: false, handler, errorHandler }, checks)
@@ -190,7 +191,7 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, target: Rout
 
 function getHandlerOptions (collection: Collection, route: ActionRoute): HandlerOptions {
   const { name, content, takesQuery = false, custom, bulk, aggregate } = route
-  const requiresMatch = bulk === undefined && collection.etag.required
+  const requiresMatch = bulk === undefined && collection.http.etag.required
   return {
     action: createAction(collection, { ...getInfo(route), isQuery: content === 'query' }),
     takesQuery,
@@ -198,7 +199,7 @@ function getHandlerOptions (collection: Collection, route: ActionRoute): Handler
     variesByPreference: name === 'list' && aggregate === undefined,
     needsFormat: name !== 'remove' || bulk !== undefined,
     customAction: custom?.name ?? aggregate?.path,
-    requiresMatch: custom?.requiresMatch(collection.etag.required) ?? requiresMatch
+    requiresMatch: custom?.requiresMatch(collection.http.etag.required) ?? requiresMatch
   }
 }
 
@@ -241,7 +242,7 @@ function getSupportedMethods (app: FastifyInstance): HTTPMethods[] {
 }
 
 /** For routes that belong to the resource and to no action: OPTIONS and 405 need no credentials. */
-function getResourceOptions ({ routes: { all = {} } }: Collection): RouteOptions & { schema: object } {
+function getResourceOptions ({ http: { routes: { all = {} } } }: Collection): RouteOptions & { schema: object } {
   return { ...omitHooks(all), schema: hiddenSchema }
 }
 
@@ -253,7 +254,7 @@ function hideResource (collection: Collection, actions: readonly AnyActionName[]
 }
 
 /** The options of the route itself, in addition to those of all routes. */
-function getOwnOptions ({ routes }: Collection, { name, custom }: ActionRoute): RouteOptions {
+function getOwnOptions ({ http: { routes } }: Collection, { name, custom }: ActionRoute): RouteOptions {
   return (custom === undefined ? routes[name as ActionName] : custom.route) ?? {}
 }
 
@@ -262,9 +263,9 @@ function getOwnOptions ({ routes }: Collection, { name, custom }: ActionRoute): 
  * preflight. The six actions need content.
  */
 function getOriginChecks (collection: Collection, { methods: [method], custom }: ActionRoute): RequestCheck[] {
-  const { trustedOrigins } = collection
+  const { http: { trustedOrigins } } = collection
   const isForgeable = method === 'POST' &&
-    (custom === undefined ? acceptsForms(getRepresentationTypes(collection)) : !custom.safe)
+    (custom === undefined ? acceptsForms(getRepresentationTypes(collection.http.formats)) : !custom.safe)
   return isForgeable && trustedOrigins !== '*' ? [refuseCrossOrigin(trustedOrigins)] : []
 }
 
@@ -282,14 +283,14 @@ function getContentChecks (collection: Collection, route: ActionRoute): RequestC
   const { content, takesQuery = false } = route
   if (content === undefined) return []
   const checkEarly = createEarlyCheck(collection, getInfo(route), takesQuery)
-  return [checkHeaders(collection, acceptedContents[content](collection), checkEarly)]
+  return [checkHeaders(collection.http, acceptedContents[content](collection.http.formats), checkEarly)]
 }
 
 /** RFC 9651, section 3.3.4: the header Accept-Query is a list of tokens, and this media type is a token. */
 const queryTypes: readonly string[] = ['application/json']
 
-function acceptRepresentation (collection: Collection): AcceptedContent {
-  return { types: getRepresentationTypes(collection), field: 'accept' }
+function acceptRepresentation (formats: readonly Format[]): AcceptedContent {
+  return { types: getRepresentationTypes(formats), field: 'accept' }
 }
 
 /** By kind of content: its media types, and the header that lists them. */
@@ -305,7 +306,7 @@ const acceptedContents = {
 function buildAcceptHeaders (collection: Collection, routes: readonly ActionRoute[]): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const { methods: [method], bulk } of routes) {
-    if (method === 'POST') headers['accept-post'] = getRepresentationTypes(collection).join(', ')
+    if (method === 'POST') headers['accept-post'] = getRepresentationTypes(collection.http.formats).join(', ')
     if (method === 'PATCH') headers['accept-patch'] = (bulk === undefined ? patchTypes : bulkPatchTypes).join(', ')
     if (method === 'QUERY') headers['accept-query'] = queryTypes.join(', ')
   }

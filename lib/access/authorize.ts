@@ -33,7 +33,11 @@ function identify ({ authenticate }: AccessRules, incoming: Incoming): Promise<I
  * batch: the method and the URI of one part say nothing about the others, and what the function sets on the request is
  * there for all of them.
  */
-export async function shareCallers ({ access, parent }: Collection, from: Incoming, to: Incoming): Promise<void> {
+export async function shareCallers (
+  { access, attached: { parent } }: Collection,
+  from: Incoming,
+  to: Incoming
+): Promise<void> {
   for (const rules of [access, parent?.collection.access]) {
     if (rules !== undefined) await identify(rules, from)
   }
@@ -215,10 +219,11 @@ export async function allowedActions (definition: Definition, request: Incoming)
 
 /** The same. `known` are the custom actions on items whose rules have been evaluated already, and allow the caller. */
 export async function findAllowedActions (
-  { actions, access, parent, attached }: Collection,
+  { actions, access, attached }: Collection,
   request: Incoming,
   known?: ReadonlySet<string>
 ): Promise<ReadonlySet<AnyActionName>> {
+  const { parent } = attached
   if (parent !== undefined && !await isAllowed(parent.collection, 'read', request)) return new Set()
   const custom = [...attached.actions.values()]
   if (access === undefined) return new Set([...actions, ...custom.map(({ name }) => name)])
@@ -240,14 +245,20 @@ export async function findAllowed (
 }
 
 /** Returns the custom actions on items if their links depend on the caller: not everyone may call them all. */
-export function getDependentActions ({ access, attached, formats }: Collection): readonly string[] | undefined {
-  if (access === undefined || formats.every(({ join }) => join !== undefined)) return undefined
+export function getDependentActions ({ access, attached, http }: Collection): readonly string[] | undefined {
+  if (access === undefined || http.formats.every(({ join }) => join !== undefined)) return undefined
   const names = [...attached.actions.values()].filter(({ at }) => at === 'item').map(({ name }) => name)
   return names.some((name) => access.allow[name] !== 'public') ? names : undefined
 }
 
+/** The access rules of a collection, and of the one that it is nested in. */
+interface ProtectedPlace {
+  readonly access: AccessRules | undefined
+  readonly attached: Pick<Collection['attached'], 'parent'>
+}
+
 /** Whether requests have to be authorized at all. */
-export function isProtected ({ access, parent }: Pick<Collection, 'access' | 'parent'>): boolean {
+export function isProtected ({ access, attached: { parent } }: ProtectedPlace): boolean {
   return access !== undefined || parent?.collection.access !== undefined
 }
 
@@ -255,7 +266,7 @@ export function isProtected ({ access, parent }: Pick<Collection, 'access' | 'pa
  * Whether the caller of an OPTIONS request can be identified: hooks in `routes`, by which an app may know its callers,
  * do not run for it.
  */
-export function canIdentify ({ access, parent }: Collection): boolean {
+export function canIdentify ({ access, attached: { parent } }: Collection): boolean {
   const rules = [access, parent?.collection.access].filter((rules) => rules !== undefined)
   return rules.length > 0 && rules.every(({ authenticate }) => authenticate !== undefined)
 }
@@ -265,7 +276,8 @@ export function canIdentify ({ access, parent }: Collection): boolean {
  * action may depend on it whatever its rule is, because it knows the caller; and `cache` was only checked for reads.
  */
 export function getCachePolicy (collection: Collection, action: AnyActionName): CachePolicy {
-  const { access, parent, cache, attached } = collection
+  const { access, http: { cache }, attached } = collection
+  const { parent } = attached
   const policy = action === 'list' ? cache.list : cache.read
   const isCustom = attached.actions.has(action)
   const isDependent = dependsOnCaller(access, action) ||
@@ -278,7 +290,7 @@ export function getCachePolicy (collection: Collection, action: AnyActionName): 
 
 /** The request headers that a response with this policy depends on, if it may be stored at all. */
 export function getVaryHeaders (
-  { access, parent }: Collection,
+  { access, attached: { parent } }: Collection,
   { dependsOnCaller, withCredentials }: CachePolicy
 ): readonly string[] {
   if (dependsOnCaller !== true || withCredentials === 'no-store') return []
@@ -294,7 +306,7 @@ export function authorize (
   action: AnyActionName,
   other?: AnyActionName
 ): (incoming: Incoming) => Promise<Authorization> {
-  const { parent } = collection
+  const { attached: { parent } } = collection
   const reads = action === 'list' || action === 'read'
   return async function (incoming) {
     const parentScope = parent && await findParentScope(parent.collection, incoming)

@@ -1,18 +1,24 @@
 import { actionNames } from '../action.ts'
 import type { ActionName } from '../action.ts'
 import { BadOption } from '../errors.ts'
-import type { Related, RouteOptions } from '../options.ts'
+import type { RouteOptions } from '../options.ts'
+import type { AccessRules } from './rules.ts'
 
-/** A collection through which items of another one can be read. */
-type Reader = Pick<Related, 'name' | 'actions' | 'routes'>
+/** The part of a collection that decides which hooks run. */
+interface Hooked {
+  readonly name: string
+  readonly actions: ReadonlySet<ActionName>
+  readonly access: AccessRules | undefined
+  readonly http: { readonly routes: Readonly<Partial<Record<ActionName | 'all', RouteOptions>>> }
+}
 
 /**
  * Hooks in `routes` run for requests to the collection itself. If another one reads it, only its `access` is applied: a
  * caller that such a hook refuses could read it through the other one.
  */
 export function checkHooks (
-  reader: Reader,
-  read: Related,
+  reader: Omit<Hooked, 'access'>,
+  read: Hooked,
   { what, action }: { readonly what: string, readonly action: 'list' | 'read' }
 ): void {
   if (read.access?.explicit.has(action) === true) return
@@ -41,7 +47,8 @@ const readActions: readonly ActionName[] = ['list', 'read']
  * A custom action runs the hooks of `routes.all` and its own. If hooks of other actions protect the collection, it is
  * open to everyone, so it has to state who may call it.
  */
-export function checkActionHooks ({ name, routes }: Reader, custom: HookedAction): void {
+export function checkActionHooks ({ name, http }: Pick<Hooked, 'name' | 'http'>, custom: HookedAction): void {
+  const { routes } = http
   const { safe, route } = custom
   if (collectHooks(route).length > 0) return
   const general = collectHooks(routes.all)
@@ -59,11 +66,11 @@ export function checkActionHooks ({ name, routes }: Reader, custom: HookedAction
  * the list refuse could find out values of items.
  */
 export function checkBulkHooks (
-  { name, routes, access }: Pick<Related, 'name' | 'routes' | 'access'>,
+  { name, http, access }: Pick<Hooked, 'name' | 'http' | 'access'>,
   action: 'create' | 'update' | 'remove'
 ): void {
   if (access?.explicit.has('list') === true) return
-  if (isSubset(getRequestHooks({ routes }, 'list'), getRequestHooks({ routes }, action))) return
+  if (isSubset(getRequestHooks({ http }, 'list'), getRequestHooks({ http }, action))) return
   throw new BadOption(name, `the hooks in the routes of list do not run for a bulk ${action}, which finds items ` +
     `as a list does. State in access.allow who may list ("public" means everyone), or add the hooks to ${action}.`)
 }
@@ -89,7 +96,7 @@ export function checkRouteFunctions (name: string, option: string, route: RouteO
 }
 
 /** Returns the hooks in `routes` that can refuse a request for the action. */
-export function getRequestHooks ({ routes }: Pick<Related, 'routes'>, action: ActionName): unknown[] {
+export function getRequestHooks ({ http: { routes } }: Pick<Hooked, 'http'>, action: ActionName): unknown[] {
   return [...collectHooks(routes.all), ...collectHooks(routes[action])]
 }
 

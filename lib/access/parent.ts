@@ -1,4 +1,4 @@
-import type { Collection } from '../collection.ts'
+import type { Parent } from '../collection.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Filter, Id } from '../storage/contract.ts'
@@ -10,7 +10,7 @@ export interface Place {
 }
 
 /** Undefined if the collection is not nested; 404 if no parent can have this id. */
-export function findPlace ({ parent }: Collection, parameters: unknown): Place | Problem | undefined {
+export function findPlace (parent: Parent | undefined, parameters: unknown): Place | Problem | undefined {
   if (parent === undefined) return undefined
   const id = parent.collection.id.read((parameters as { parent: string }).parent)
   if (id === undefined) return problem('not-found')

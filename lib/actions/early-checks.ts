@@ -19,11 +19,11 @@ export function createEarlyCheck (collection: Collection, action: ActionInfo, ta
   const { at, custom } = action
   // An item that has moved may have had any segment.
   const checksItem = at === 'item' && !attached.matchesAnySegment
-  const requiresMatch = custom?.requiresMatch(collection.etag.required) ?? collection.etag.required
+  const requiresMatch = custom?.requiresMatch(collection.http.etag.required) ?? collection.http.etag.required
 
   return (request) => {
     const { headers, params, url } = request
-    const place = findPlace(collection, params)
+    const place = findPlace(attached.parent, params)
     if (place instanceof Problem) return place
     const search = url.split('?', 2)[1] ?? ''
     const invalid = checkEncoding(search)

@@ -24,7 +24,7 @@ interface PagedAction {
 
 /** Makes the action respond with a page if the client requests such a format. */
 export function withPage (collection: Collection, { action, at, safe }: PagedAction): Action {
-  if (collection.formats.every(({ page }) => page === undefined)) return action
+  if (collection.http.formats.every(({ page }) => page === undefined)) return action
   const dependence = mustNotBeShared(collection, at)
   return async (request) => {
     const { page, headers: pageHeaders, join, ...format } = request.format
@@ -60,7 +60,7 @@ export function withPage (collection: Collection, { action, at, safe }: PagedAct
 
 /** A page shows its caller. A shared cache must not send it to another one, even if the items are the same for all. */
 function mustNotBeShared (collection: Collection, at: PagedAction['at']): { readonly dependsOnCaller?: true } {
-  const policy = getStatedPolicy(at === 'collection' ? collection.cache.list : collection.cache.read)
+  const policy = getStatedPolicy(at === 'collection' ? collection.http.cache.list : collection.http.cache.read)
   return isProtected(collection) && policy !== undefined && !isPrivate(policy) ? { dependsOnCaller: true } : {}
 }
 

@@ -131,7 +131,7 @@ class HttpOperation implements Operation {
     this.log = request.log
     this.request = request.original
     this.check = !isReadRequest(action) && dependsOnItem(request)
-      ? (entry) => checkPreconditions(collection, request, entry)
+      ? (entry) => checkPreconditions(request, entry)
       : undefined
     this.returnsRemoved = action.name === 'remove' && action.at === 'item' && returnsRemoved(collection, request)
   }
@@ -162,9 +162,10 @@ class HttpOperation implements Operation {
     const { request } = this.exchange
     if (isGet === true) return { value: custom!.readQuery!(request.query) }
     if (bulk !== undefined) return parsePatch(request)
+    const { http: { formats }, schema } = this.collection
     return custom === undefined
-      ? readContent(this.collection, request)
-      : readInput(this.collection, request, custom.input)
+      ? readContent(formats, request, schema)
+      : readInput(formats, request, custom.input)
   }
 
   patch (item: object): ParsedContent | Problem {

@@ -12,7 +12,7 @@ import type { JsonSchema } from '../storage/contract.ts'
 // What an HTML page shows besides the content: queries and actions that the caller can use, and links.
 
 function describeCapabilities (collection: Collection, { type, lists }: View): Capabilities {
-  const { name, id, mediaTypes, access, app: { service }, attached } = collection
+  const { name, id, http: { mediaTypes }, access, app: { service }, attached } = collection
   const { messages, hidden } = type
   const { filterable, sortable, parameters, limit } = lists
   return {
@@ -27,7 +27,7 @@ function describeCapabilities (collection: Collection, { type, lists }: View): C
       return { name, at, title, input: omitHidden(input, hidden) }
     }),
     mediaTypes,
-    takesJson: getRepresentationTypes(collection).includes('application/json'),
+    takesJson: getRepresentationTypes(collection.http.formats).includes('application/json'),
     filters: [...filterable.values()],
     sorts: [...sortable.keys()],
     search: parameters.has('q'),
@@ -100,8 +100,8 @@ function buildTrail (collection: Collection, path: string, at: PageInfo['at']): 
     return [...buildTrail(collection, containerPath, 'collection'), { href: path, title: getLastSegment(path) }]
   }
   const link = { href: path, title: collection.name }
-  if (collection.parent === undefined) return [link]
-  return [...buildTrail(collection.parent.collection, containerPath, 'item'), link]
+  if (collection.attached.parent === undefined) return [link]
+  return [...buildTrail(collection.attached.parent.collection, containerPath, 'item'), link]
 }
 
 function getLastSegment (path: string): string {
@@ -119,7 +119,7 @@ function findRelatedPaths (
     if (isMany) continue
     const target = findTarget(collection.app)
     // The id of the item that the other one is nested in is not known.
-    if (target.collection.parent !== undefined) continue
+    if (target.collection.attached.parent !== undefined) continue
     const path = target.path.replace(/:(\w+)/g, (parameter, name: string) => {
       const value = values[name]
       return value === undefined ? parameter : encodeURIComponent(value)

@@ -13,7 +13,7 @@ export function getSelection ({ listQuery, related }: EntryOutcome | PageOutcome
 
 /** Marks a response that depends on other collections: it is in their cache groups, and may depend on the caller. */
 export function markDependence (
-  { name, groups }: { readonly name: string, readonly groups?: object | undefined },
+  { name, http: { groups } }: { readonly name: string, readonly http: { readonly groups: object | undefined } },
   { related }: { readonly related?: RelatedData },
   response: Response
 ): Response {

@@ -32,11 +32,9 @@ async function plugin (app: FastifyInstance, options: BatchOptions): Promise<voi
   /** A batch has the problems of a collection, without what features and formats add to them. */
   const source: ProblemSource = {
     access: undefined,
-    parent: undefined,
-    challenge: settings.collections[0]!.challenge,
-    formats: [json],
+    http: { challenge: settings.collections[0]!.http.challenge, formats: [json] },
     app: { service: getServiceInfo(app) },
-    attached: { hooks: { onProblem: [] } }
+    attached: { parent: undefined, hooks: { onProblem: [] } }
   }
 
   async function handle (request: FastifyRequest, reply: FastifyReply): Promise<Formatted | undefined> {

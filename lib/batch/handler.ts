@@ -254,7 +254,7 @@ function getInvalidation (parts: readonly PreparedPart[]): Headers {
   const written = parts.filter(({ target: { action } }) => !action.safe)
   const groups = new Map<string, Set<string>>()
   for (const { target: { collection } } of written) {
-    for (const [name, value] of Object.entries(collection.groups?.write ?? {})) {
+    for (const [name, value] of Object.entries(collection.http.groups?.write ?? {})) {
       groups.set(name, (groups.get(name) ?? new Set()).add(value))
     }
   }

@@ -185,7 +185,7 @@ export function findReceiptKeeper (served: ReadonlyArray<{ readonly collection: 
 
 function checkPath (
   path: string,
-  { name, routes }: Collection,
+  { name, http: { routes } }: Collection,
   others: ReadonlyArray<{ readonly path: string }>
 ): void {
   if (others.some((other) => other.path === path)) {
@@ -222,7 +222,7 @@ function checkAuthentication ({ name, access }: Collection, first: Collection): 
 
 /** Hooks in `routes` do not run for parts: a caller that such a hook refuses could write through a batch. */
 function checkRouteHooks (collection: Collection): void {
-  const { name, actions, attached, routes, access } = collection
+  const { name, actions, attached, http: { routes }, access } = collection
   const infos: ActionInfo[] = [...actions].map((action) => actionInfos[action])
   for (const { name: action, custom } of [...infos, ...[...attached.actions.values()].map(toActionInfo)]) {
     const own = custom === undefined ? routes[action as keyof typeof routes] : custom.route
@@ -238,7 +238,7 @@ function checkRouteHooks (collection: Collection): void {
 }
 
 /** Parts of a nested collection read the parent, in the same transaction and without its hooks. */
-function checkParent ({ name, storage, parent }: Collection): void {
+function checkParent ({ name, storage, attached: { parent } }: Collection): void {
   if (parent === undefined) return
   const { name: parentName, storage: { database }, access } = parent.collection
   if (database !== storage.database) {

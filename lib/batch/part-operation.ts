@@ -18,7 +18,7 @@ import type { PreparedPart } from './prepare-part.ts'
 export function toOperation (part: PreparedPart, content: unknown, transaction: OpenTransaction): Operation | Problem {
   const { target: { collection, action, depth }, authorization, view, own, canCreate } = part
   const { request, address } = own
-  const place = findPlace(collection, address.parameters)
+  const place = findPlace(collection.attached.parent, address.parameters)
   if (place instanceof Problem) return place
   const invalid = checkRequest(part)
   if (invalid !== undefined) return invalid
@@ -73,10 +73,10 @@ function checkRequest (part: PreparedPart): Problem | undefined {
 
 function createCheck (part: PreparedPart): Operation['check'] {
   const { target: { collection, action: { custom } }, headers, format, presentation } = part
-  const { required } = collection.etag
+  const { required } = collection.http.etag
   const conditions = { headers, format, presentation, requiresMatch: custom?.requiresMatch(required) ?? required }
   if (isRead(part) || !dependsOnItem(conditions)) return undefined
-  return (entry) => checkPreconditions(collection, conditions, entry)
+  return (entry) => checkPreconditions(conditions, entry)
 }
 
 function readContent ({ target: { action }, view: { type } }: PreparedPart, content: unknown): ParsedContent | Problem {

@@ -45,7 +45,7 @@ export interface PreparedPart extends TargetedPart {
 /** Authorizes the caller for a part, by the rules of its action. Throws if it may not call it. */
 export async function preparePart (original: FastifyRequest, part: Part, target: Target): Promise<PreparedPart> {
   const { collection, action } = target
-  const { access, put, formats } = collection
+  const { access, put, http: { formats } } = collection
   const own = new PartRequest(original, part, target)
   const { request } = own
   if (isProtected(collection)) checkPrefix(original, part, target)

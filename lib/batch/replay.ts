@@ -29,7 +29,7 @@ export function getReceiptKey (
   { key, path, headers }: KeyedBatch
 ): string {
   const scopes = parts.map(({ authorization }) => authorization?.scope).filter((scope) => scope !== undefined)
-  const owner = getKeyOwner(collection, {
+  const owner = getKeyOwner(collection.access, {
     caller: findCaller(parts),
     headers,
     scope: scopes.length === 0
@@ -84,7 +84,7 @@ export function replayAnswer (
     const part = parts[index]!
     // Whether the caller still sees the parent of a nested item is known only when that is read.
     const isVisible = part.authorization?.canRead !== false &&
-      part.target.collection.parent === undefined &&
+      part.target.collection.attached.parent === undefined &&
       canSee(getPartVisibility(part), visibility[index] ?? undefined)
     return JSON.stringify(isVisible ? result : omitContent(result))
   })

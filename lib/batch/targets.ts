@@ -56,7 +56,7 @@ export function findTarget (served: readonly ServedPath[], part: Part): Target |
       collection,
       action,
       depth: segments.length,
-      prefix: segments.slice(0, collection.parent === undefined ? -1 : -3),
+      prefix: segments.slice(0, collection.attached.parent === undefined ? -1 : -3),
       getParameters: (resolved) => Object.fromEntries([
         ...segments.flatMap((name, index) => isParameter(name) ? [[name.slice(1), resolved.segments[index]!]] : []),
         ...action.at === 'item' ? [['id', resolved.segments[segments.length]!]] : []

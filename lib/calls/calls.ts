@@ -338,7 +338,7 @@ async function openCall (
   const access = isApp ? undefined : await authorizeCall(collection, { action: action.name, other }, caller)
   const view = isApp ? getAppView(collection) : getView(collection, access?.hidden)
   const presentation = view.present()
-  const format = collection.formats[0]!
+  const format = collection.http.formats[0]!
   const isCreate = action.name === 'create'
   // Parsed once: the app may change its argument while the call runs.
   const parsed = toContent(view, content, action)
@@ -378,7 +378,7 @@ async function openCall (
       // Code decides itself whether it needs a precondition.
       check: (entry) => {
         const conditions = { headers: { 'if-match': ifMatch }, format, presentation, requiresMatch: false }
-        return checkPreconditions(collection, conditions, entry)
+        return checkPreconditions(conditions, entry)
       }
     },
     canCreate: async () => isApp || isCallAllowed(collection, 'create', caller),

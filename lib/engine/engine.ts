@@ -62,7 +62,7 @@ function getStepsName ({ name, bulk, aggregate }: ActionInfo): string {
 }
 
 /** 404 if the parent of a nested collection does not exist for the caller. From code, the URI sets no parent. */
-function withParentCheck ({ parent }: Collection, next: Run): Run {
+function withParentCheck ({ attached: { parent } }: Collection, next: Run): Run {
   if (parent === undefined) return next
   return async (collection, operation) => {
     const id = operation.fixed?.[parent.property]

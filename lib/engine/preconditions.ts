@@ -1,4 +1,3 @@
-import type { Collection } from '../collection.ts'
 import { isOtherForm, parseEntityTags } from '../http/entity-tag.ts'
 import { isConditional, isConditionalWrite, evaluatePreconditions } from '../http/preconditions.ts'
 import type { Validators } from '../http/preconditions.ts'
@@ -25,7 +24,6 @@ export type ConditionalRequest = Pick<Request, 'headers' | 'format' | 'presentat
 
 /** RFC 9110, section 13, for a write: 428 if a precondition is missing, 412 if it fails. */
 export function checkPreconditions (
-  collection: Collection,
   request: ConditionalRequest,
   entry: Entry<object> | undefined
 ): Problem | undefined {
@@ -39,7 +37,8 @@ export function checkPreconditions (
   }
   const version = entry && presentation.type.getVersion(entry)
   const current = version === undefined ? undefined : getValidators(request, { version, modified })
-  const outcome = evaluatePreconditions({ safe: false, fields: headers, current, weak: collection.etag.acceptWeak })
+  const { acceptWeak: weak } = presentation.inputs.http.etag
+  const outcome = evaluatePreconditions({ safe: false, fields: headers, current, weak })
   return outcome === 'failed' ? preconditionFailed(headers, version) : undefined
 }
 
@@ -48,7 +47,7 @@ function getValidators (
   { format, presentation }: ConditionalRequest,
   { version, modified }: { version: string, modified: Date | undefined }
 ): Validators {
-  const others = () => presentation.inputs.formats
+  const others = () => presentation.inputs.http.formats
     .filter((other) => other !== format)
     .map((other) => buildEtag(presentation, version, other))
   return { tag: buildEtag(presentation, version, format), others, modified }

@@ -1,16 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { ActionName } from '../action.ts'
-import type { Format } from '../formats/format.ts'
 import type { AccessRules } from '../access/rules.ts'
-import type { CachePolicy } from '../http/cache-control.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Identity } from '../schema/ids.ts'
-import type { Collection, Parent, Served, ServedCollections } from '../collection.ts'
+import type { Collection, HttpOptions, Parent, Served, ServedCollections } from '../collection.ts'
 import type { QuerySyntax, ClientParameters, QueryParameter } from '../listing/query-parameter.ts'
 import type { Components } from '../openapi/components.ts'
 import type { DescribedContents, OperationObject } from '../openapi/operation-object.ts'
-import type { RouteOptions, Transaction } from '../options.ts'
+import type { Transaction } from '../options.ts'
 import type { ItemSchema } from '../schema/checks.ts'
 import type { Entry, JsonSchema, Order, Referrer, RelationKey, Storage, Supports } from '../storage/contract.ts'
 import type { BuildLinks } from '../response/presentation.ts'
@@ -67,10 +65,8 @@ export interface CollectionInfo {
   readonly id: Identity
   readonly timestamps: Timestamps
   readonly actions: ReadonlySet<ActionName>
-  readonly routes: Readonly<Partial<Record<ActionName | 'all', RouteOptions>>>
   readonly access: AccessRules | undefined
-  readonly formats: readonly Format[]
-  readonly cache: { readonly list: CachePolicy, readonly read: CachePolicy }
+  readonly http: Pick<HttpOptions, 'routes' | 'formats' | 'cache'>
   /** The option `filter`. */
   readonly filter: readonly string[] | undefined
   /** The name of the current collection, if this is an older version of it. */

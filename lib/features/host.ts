@@ -164,14 +164,14 @@ export class Attachments implements Host, Attached {
   }
 
   addBulkAction (action: BulkAction): void {
-    const { name, actions, access, routes } = this.collection
+    const { actions } = this.collection
     if (action.run !== undefined) {
       const missing = [action.name, 'list' as const].find((needed) => !actions.has(needed))
       if (missing !== undefined) {
         this.fail(`bulk: ${action.name} finds items as a list does, but actions does not contain "${missing}". ` +
           `Add it to actions, or remove ${action.name} from bulk().`)
       }
-      checkBulkHooks({ name, routes, access }, action.name)
+      checkBulkHooks(this.collection, action.name)
     }
     this.bulk.set(action.name, action)
   }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { getCallerId } from '../access/caller.ts'
-import type { Collection } from '../collection.ts'
+import type { AccessRules } from '../access/rules.ts'
 import { digest } from '../engine/receipts.ts'
 import { parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { problem } from '../http/problems.ts'
@@ -40,7 +40,7 @@ type KeyOwner = Pick<Request, 'caller' | 'headers'> & {
  * A named caller is identified by its id and by the values that its scope sets: credentials are renewed, and a filter
  * may depend on the time. Any other caller is identified by its credentials and its whole scope.
  */
-export function getKeyOwner ({ access }: Pick<Collection, 'access'>, { caller, scope, headers }: KeyOwner): string {
+export function getKeyOwner (access: AccessRules | undefined, { caller, scope, headers }: KeyOwner): string {
   if (caller !== undefined) return toCanonicalJson({ caller: getCallerId(caller), values: scope?.values })!
   const names = [...credentialHeaders, ...access?.vary.map((name) => name.toLowerCase()) ?? []]
   return toCanonicalJson({ credentials: Object.fromEntries(names.map((name) => [name, headers[name]])), scope })!

@@ -75,7 +75,7 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
     setup (host) {
       host.checkOptions('idempotency', options, ['actions', 'required', 'expiry', 'lease'])
       const { actions = ['create', 'update'], required = false, expiry = 86_400, lease = 30 } = options
-      const { routes } = host.collection
+      const { http: { routes } } = host.collection
       host.require('receipts', 'idempotency stores responses')
       const unknown = actions.find((action) => action !== 'create' && action !== 'update')
       if (unknown !== undefined) {
@@ -126,7 +126,7 @@ function checkKeyOwner (
   action: string,
   { allow, route }: { allow: Rule | undefined, route: RouteOptions | undefined }
 ): void {
-  const { access, routes: { all } } = host.collection
+  const { access, http: { routes: { all } } } = host.collection
   if (access?.authenticate !== undefined || access?.scope !== undefined) return
   const hook = identifyingHooks.find((hook) => [all, route].some((options) => options?.[hook] !== undefined))
   const hasRule = typeof allow === 'function'
@@ -169,7 +169,7 @@ function getKey (collection: Collection, request: Request, settings: Settings): 
   const key = readKey(request.headers, settings)
   if (typeof key !== 'string') return key
   const path = request.segment === '' ? request.path : getCollectionPath(request)
-  return digest([getKeyOwner(collection, request), path, key])
+  return digest([getKeyOwner(collection.access, request), path, key])
 }
 
 /** A digest of the method, the target and the bytes of the content. */

@@ -25,7 +25,7 @@ export function within<Item extends object = Record<string, unknown>> (
           'Pass it, as in within(users, \'userId\').')
       }
       const parent = toCollection(definition)
-      const { name, schema, actions, routes, cache } = host.collection
+      const { name, schema, http } = host.collection
       const properties = Object.keys(schema.properties)
       if (!properties.includes(property)) {
         host.fail(`within() names the property "${property}", which is not in the schema. ` +
@@ -33,9 +33,9 @@ export function within<Item extends object = Record<string, unknown>> (
       }
       host.require('filter', 'within() needs filters')
       if (dependsOnCaller(parent.access, 'read')) {
-        for (const action of ['list', 'read'] as const) checkCache(name, action, getStatedPolicy(cache[action]))
+        for (const action of ['list', 'read'] as const) checkCache(name, action, getStatedPolicy(http.cache[action]))
       }
-      checkHooks({ name, actions, routes }, parent, { what: 'within()', action: 'read' })
+      checkHooks(host.collection, parent, { what: 'within()', action: 'read' })
       host.nestIn(parent, property)
     }
   }

@@ -8,7 +8,7 @@ import { bulkPatchTypes, patchTypes } from '../engine/patch.ts'
 import { buildMatchedSchema } from '../schema/matched.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Components } from './components.ts'
-import { buildExample, buildExampleItem, chooseStoredExample, toReadExample, toSentExample } from './examples.ts'
+import { buildExample, buildExampleItem, chooseStoredExample, toSentExample } from './examples.ts'
 import { maxHeaderSize } from './headers.ts'
 import { buildJsonPatchExample, jsonPatchSchema } from './json-patch.ts'
 import { getSchemaNames, toPascalCase } from './names.ts'
@@ -39,17 +39,17 @@ export class Contents implements DescribedContents {
     this.#collection = collection
     this.#prefix = prefix
     this.#names = getSchemaNames(components, collection, prefix)
-    this.#stored = buildExampleItem(collection, chooseStoredExample(collection))
+    this.#stored = buildExampleItem(collection.type, chooseStoredExample(collection.attached))
     // Another one than that of a stored item: its id or a unique property may exist already.
-    this.#created = buildExampleItem(collection, 'last')
+    this.#created = buildExampleItem(collection.type, 'last')
   }
 
   item (): Content {
     const schema = buildReadSchema(this.#components, this.#collection)
-    return this.#build(this.#collection.formats, {
+    return this.#build(this.#collection.http.formats, {
       schema: (format) => describeReadItem(this.#components, this.#collection, { format, prefix: this.#prefix }),
       item: this.#stored,
-      writeExample: (format, item) => format.item(toReadExample(this.#collection, item), links, schema)
+      writeExample: (format, item) => format.item(this.#collection.type.show(item), links, schema)
     })
   }
 
@@ -58,7 +58,7 @@ export class Contents implements DescribedContents {
     const items = buildReadSchema(this.#components, this.#collection)
     // Clients with a query syntax of their own can request many items by their ids.
     const maxItems = querySyntaxes.length === 0 ? maximum : Math.max(maximum, maxValues)
-    return this.#build(this.#collection.formats, {
+    return this.#build(this.#collection.http.formats, {
       schema: (format) => {
         const list = { type: 'array', maxItems, items: addRelated(this.#components, this.#collection, items, format) }
         const schema = format.describe(list)
@@ -70,24 +70,24 @@ export class Contents implements DescribedContents {
       },
       item: this.#stored,
       writeExample: (format, item) => (
-        format.list([toReadExample(this.#collection, item)], { list: links, items: [links] }, items)
+        format.list([this.#collection.type.show(item)], { list: links, items: [links] }, items)
       )
     })
   }
 
   representation (kind: 'create' | 'replace'): Content {
-    const { type: { messages }, formats } = this.#collection
+    const { type: { messages }, http: { formats } } = this.#collection
     return this.#build(formats.filter((format) => format.parse !== undefined), {
       schema: (format) => this.#describeItem(this.#names[kind], messages[kind], format),
       item: kind === 'create' ? this.#created : this.#stored,
-      writeExample: (format, item) => format.item(toSentExample(this.#collection, item), links, messages[kind])
+      writeExample: (format, item) => format.item(toSentExample(this.#collection.type, item), links, messages[kind])
     })
   }
 
   /** The content of a POST that creates one item or several. */
   representations (maximum: number): Content {
     const content = this.representation('create')
-    return Object.fromEntries(this.#collection.formats.flatMap((format) => {
+    return Object.fromEntries(this.#collection.http.formats.flatMap((format) => {
       const single = content[format.mediaType]
       if (single === undefined) return []
       const array = format.describe({ type: 'array', minItems: 1, maxItems: maximum, items: {} })
@@ -119,24 +119,24 @@ export class Contents implements DescribedContents {
 
   /** The content of responses to writes to several items. */
   matched (): Content {
-    return this.#buildCustom(this.#collection.formats, 'Matched', buildMatchedSchema(this.#collection.type))
+    return this.#buildCustom(this.#collection.http.formats, 'Matched', buildMatchedSchema(this.#collection.type))
   }
 
   /** The content of responses with figures over groups of items. */
   groups (): Content {
     // Only operations with figures have it.
-    return this.#buildCustom(this.#collection.formats, 'Groups', this.#collection.attached.aggregate!.output)
+    return this.#buildCustom(this.#collection.http.formats, 'Groups', this.#collection.attached.aggregate!.output)
   }
 
   /** The content of requests for a custom action. */
   input ({ name, input }: CustomAction): Content {
-    const formats = this.#collection.formats.filter((format) => format.parse !== undefined)
+    const formats = this.#collection.http.formats.filter((format) => format.parse !== undefined)
     return this.#buildCustom(formats, `${name}Input`, input)
   }
 
   /** The content of responses of a custom action that has an output. */
   output (name: string, output: JsonSchema): Content {
-    return this.#buildCustom(this.#collection.formats, `${name}Output`, output)
+    return this.#buildCustom(this.#collection.http.formats, `${name}Output`, output)
   }
 
   #buildCustom (formats: readonly Format[], name: string, schema: JsonSchema): Content {
@@ -157,7 +157,7 @@ export class Contents implements DescribedContents {
   #findMutableProperty (): { name: string, value: unknown } | undefined {
     if (this.#stored === undefined) return undefined
     const { named } = this.#collection.type.properties
-    for (const [name, value] of Object.entries(toSentExample(this.#collection, this.#stored))) {
+    for (const [name, value] of Object.entries(toSentExample(this.#collection.type, this.#stored))) {
       if (named.get(name)?.immutable === false) return { name, value }
     }
     return undefined

@@ -58,7 +58,7 @@ function completeOperations (document: OpenApi, { app, collection, prefix, actio
   const secured = (document.security ?? []).length > 0
   const limited = app.hasDecorator('rateLimit')
   for (const { action, method } of actions) {
-    const id = getOperationId(collection, action, prefix)
+    const id = getOperationId(collection.name, action, prefix)
     for (const item of Object.values(document.paths)) {
       const operation = item[method] as { operationId?: string } | undefined
       if (operation?.operationId !== id) continue
@@ -69,7 +69,7 @@ function completeOperations (document: OpenApi, { app, collection, prefix, actio
         const query = { ...action, isQuery: true } as const
         item.query = {
           ...kept,
-          ...describeRoute(collection, query, prefix),
+          ...describeRoute(collection.name, query, prefix),
           ...buildOperation(components, { ...context, operation: query }, prefix)
         }
       }
@@ -87,7 +87,7 @@ function addTag (document: OpenApi, collection: Collection, prefix: string): voi
 }
 
 /** A reader of the reference in a browser can go on to the page of the list. */
-function describePage ({ name, actions, formats }: Collection, prefix: string): string {
+function describePage ({ name, actions, http: { formats } }: Collection, prefix: string): string {
   const hasPage = formats.some(({ page, mediaType }) => page !== undefined && mediaType.startsWith('text/html'))
   return hasPage && actions.has('list') && !prefix.includes(':') ? ` ([open the page](${prefix}/${name}))` : ''
 }

@@ -1,7 +1,7 @@
-import type { Collection } from '../collection.ts'
 import type { ActionInfo } from '../engine/action-info.ts'
 import { isObject } from '../http/json-value.ts'
 import { omitAnnotated } from '../schema/annotations.ts'
+import type { ItemType } from '../schema/item-type.ts'
 import { getBranches, isSchema, resolveSchema } from '../schema/subschemas.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
@@ -15,30 +15,22 @@ export type ExampleChoice = 'first' | 'last'
  * operations can be tried after those of the collection itself, which include DELETE.
  */
 export function chooseStoredExample (
-  { parent }: Pick<Collection, 'parent'>,
+  { parent }: { readonly parent: unknown },
   { custom }: Pick<ActionInfo, 'custom'> = {}
 ): ExampleChoice {
   return parent === undefined && custom === undefined ? 'first' : 'last'
 }
 
 /** Builds an item; undefined if the result is not valid. */
-export function buildExampleItem (
-  { type }: Pick<Collection, 'type'>,
-  choice: ExampleChoice
-): object | undefined {
+export function buildExampleItem (type: ItemType, choice: ExampleChoice): object | undefined {
   const item = buildExample(type.schema, type.schema, choice)
   return isObject(item) && type.findFailures(item) === undefined ? item : undefined
 }
 
 /** Returns the item as a client sends it. */
-export function toSentExample ({ type }: Pick<Collection, 'type'>, item: object): object {
+export function toSentExample (type: ItemType, item: object): object {
   // An object stays one.
   return omitAnnotated(item, type.properties, 'readOnly') as object
-}
-
-/** Returns the item as a client reads it. */
-export function toReadExample ({ type }: Pick<Collection, 'type'>, item: object): object {
-  return type.show(item)
 }
 
 /** How many references are followed, because a schema can contain itself. */

@@ -1,4 +1,4 @@
-import type { Related } from '../options.ts'
+import type { ItemType } from '../schema/item-type.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Components } from './components.ts'
 
@@ -28,7 +28,7 @@ export interface SchemaNames {
  */
 export function getSchemaNames (
   components: Components,
-  { name, type: { messages } }: Pick<Related, 'name' | 'type'>,
+  { name, type: { messages } }: { readonly name: string, readonly type: Pick<ItemType, 'messages'> },
   prefix: string
 ): SchemaNames {
   const title = getTitle(messages.read)

@@ -27,7 +27,7 @@ function getIdSchema ({ schema, id: { property } }: { schema: JsonSchema, id: Id
 
 /** Describes the parameters of the path, in their order. */
 export function buildPathParameters (collection: Collection, action: ActionInfo, prefix: string): object[] {
-  const { name, parent } = collection
+  const { name, attached: { parent } } = collection
   const parameters: PathParameter[] = []
   for (const [, parameter] of prefix.matchAll(/:(\w+)/g)) {
     if (parent !== undefined && parameter === 'parent') continue
@@ -44,6 +44,6 @@ export function buildPathParameters (collection: Collection, action: ActionInfo,
   if (action.at === 'item') {
     parameters.push({ name: 'id', schema: getIdSchema(collection), description: `The id of an item of ${name}` })
   }
-  const choice = chooseStoredExample(collection, action)
+  const choice = chooseStoredExample(collection.attached, action)
   return parameters.map((parameter) => describeParameter(parameter, choice))
 }

@@ -39,7 +39,7 @@ function takesQueryString ({ operation }: OperationContext): boolean {
 }
 
 /** Returns the access rules of the operation, and of reading the item that the collection is nested in. */
-function getRules ({ collection: { access, parent }, operation }: OperationContext): Rule[] {
+function getRules ({ collection: { access, attached: { parent } }, operation }: OperationContext): Rule[] {
   const listing = operation.bulk && access?.allow.list
   const rules = [access?.allow[operation.name], listing, parent?.collection.access?.allow.read]
   return rules.filter((rule) => rule !== undefined)
@@ -51,13 +51,13 @@ function needsCredentials (context: OperationContext): boolean {
 
 function canBeNotFound (context: OperationContext): boolean {
   return context.operation.at === 'item' ||
-    context.collection.parent !== undefined ||
+    context.collection.attached.parent !== undefined ||
     // A predicate can hide that the collection exists.
     getRules(context).some((rule) => typeof rule === 'function')
 }
 
 /** Whether requests need If-Match. */
-export function requiresMatch ({ collection: { etag }, operation }: OperationContext): boolean {
+export function requiresMatch ({ collection: { http: { etag } }, operation }: OperationContext): boolean {
   const { at, safe, custom, isGet } = operation
   if (isGet === true) return false
   return custom?.requiresMatch(etag.required) ?? (etag.required && at === 'item' && !safe)
@@ -224,7 +224,7 @@ function getHeaders (
 ): ResponseHeader[] {
   const canCount = collection.lists.parameters.has('count')
   const names = [...headers, ...commonHeaders].filter((name) => name !== 'X-Total-Count' || canCount)
-  if (collection.groups === undefined) return names
+  if (collection.http.groups === undefined) return names
   return [...names, isRead(operation) ? 'Cache-Groups' : 'Cache-Group-Invalidation']
 }
 

@@ -1,6 +1,5 @@
 import type { FastifySchema } from 'fastify'
 import type { ActionName } from '../action.ts'
-import type { Collection } from '../collection.ts'
 import type { ActionInfo } from '../engine/action-info.ts'
 
 // What generators read from the route itself. description.ts adds the rest if the app has @fastify/swagger.
@@ -46,23 +45,25 @@ export function getOperationName ({ name, isQuery, bulk, aggregate }: OperationI
   return isQuery === true ? 'query' : name as ActionName
 }
 
-export function getOperationId (collection: Collection, operation: OperationInfo, prefix: string): string {
+export function getOperationId (collection: string, operation: OperationInfo, prefix: string): string {
   // The name of a custom action is returned as it is. With GET, it is an operation of its own.
   const name = operation.isGet === true ? `${operation.name}.get` : getOperationName(operation)
-  return [...prefix.match(/\w+/g) ?? [], collection.name, name].join('.')
+  return [...prefix.match(/\w+/g) ?? [], collection, name].join('.')
 }
 
-/** Describes the route of an operation. The prefix keeps operation ids unique if collections have the same name. */
+/**
+ * Describes the route of an operation, by the name of its collection. The prefix keeps operation ids unique if
+ * collections have the same name.
+ */
 export function describeRoute (
-  collection: Collection,
+  collection: string,
   operation: OperationInfo,
   prefix: string
 ): FastifySchema & Record<string, unknown> {
-  const { name } = collection
   return {
-    tags: [name],
+    tags: [collection],
     operationId: getOperationId(collection, operation, prefix),
-    summary: buildSummary(name, operation)
+    summary: buildSummary(collection, operation)
   }
 }
 

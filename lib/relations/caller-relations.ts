@@ -112,7 +112,7 @@ export class RelationAccess {
 
   /** Items of a nested collection exist only if their parents exist for the caller. */
   async #authorize (collection: Collection, action: 'list' | 'read'): Promise<Omit<Reading, 'lists'> | undefined> {
-    const { parent } = collection
+    const { attached: { parent } } = collection
     const own = await this.#authorizeAlone(collection, action)
     if (own === undefined || parent === undefined) return own
     const outer = await this.readRows(parent.collection, 'read')

@@ -262,7 +262,7 @@ async function addTitles (outcome: Outcome, { collection, operation, access, nam
 }
 
 /** Whether the format shows a page. Its entity tag is that of the item, for the forms, and a digest of the page. */
-function isPage ({ formats }: Collection, { exchange }: Operation): boolean {
+function isPage ({ http: { formats } }: Collection, { exchange }: Operation): boolean {
   return formats.some(({ name, page }) => name === exchange?.request.format.name && page !== undefined)
 }
 

@@ -195,7 +195,7 @@ function embed (
 /** The links of an included item. That of a nested collection has some if the caller sees which item it belongs to. */
 function buildLinks (inclusion: Inclusion, entry: Entry<object>, operation: Operation): Links {
   const { target, listQuery: { fields } } = inclusion
-  const { parent } = target.collection
+  const { attached: { parent } } = target.collection
   const type = getType(inclusion)
   const outer = parent === undefined || type.hidden?.has(parent.property) === true
     ? undefined
@@ -237,7 +237,7 @@ function prepareUrl (inclusion: Inclusion, operation: Operation): BuildUrl {
   const own = limit === 0 || limit === undefined ? rest : { ...rest, limit }
   const features = writeExpand(inclusions)
   const query = features && buildEquivalentGet(lists, { ...own, features })
-  const isNested = target.collection.parent?.property === equals
+  const isNested = target.collection.attached.parent?.property === equals
   const name = lists.parameters.has(equals) ? `${equals}.eq` : equals
   if (query === undefined || new URLSearchParams(query).has(name)) return () => undefined
   const order = own.order ?? lists.order

@@ -32,7 +32,7 @@ export function createRelationLinks (relations: ReadonlyMap<string, Relation>, a
 
 /** The URL of the list of items whose property has the id; undefined if it has no path. */
 function buildListUrl (
-  { collection: { parent, lists } }: Served,
+  { collection: { attached: { parent }, lists } }: Served,
   property: string,
   { id, path }: { readonly id: Id, readonly path: string | undefined }
 ): string | undefined {
@@ -53,7 +53,8 @@ interface Place {
  * The path of a collection, with the parameters of its prefix as in the path of the other one, and the id of the item
  * that it is nested in; undefined if it has parameters that are not known.
  */
-function fillPath ({ path: route, collection: { parent } }: Served, { path, property, id }: Place): string | undefined {
+function fillPath ({ path: route, collection }: Served, { path, property, id }: Place): string | undefined {
+  const { parent } = collection.attached
   const known = path.split('/')
   let isSame = true
   const filled = route.split('/').map((segment, index) => {

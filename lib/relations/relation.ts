@@ -235,8 +235,8 @@ export function checkRelations (collection: Collection): void {
 
 /** Whether the caller can see the parents of nested items is part of each statement. */
 function checkParent ({ name, to }: Relation, target: Collection): void {
-  for (let inner = target; inner.parent !== undefined; inner = inner.parent.collection) {
-    const { collection: parent } = inner.parent
+  for (let inner = target; inner.attached.parent !== undefined; inner = inner.attached.parent.collection) {
+    const { collection: parent } = inner.attached.parent
     const { database, supports } = inner.storage
     if (database !== undefined && database === parent.storage.database && supports.relations === true) continue
     throw new BadOption(target.name, `the relation "${name}" leads to ${to}, which is nested in ${parent.name}, ` +
@@ -253,7 +253,10 @@ function checkReadable ({ name, isMany, property, equals }: Relation, source: Co
 }
 
 /** The URL that continues an included list filters by the property, unless the path names the parent. */
-function checkFilterable ({ name, isMany, equals, to }: Relation, { lists, parent, name: target }: Collection): void {
+function checkFilterable (
+  { name, isMany, equals, to }: Relation,
+  { lists, attached: { parent }, name: target }: Collection
+): void {
   if (!isMany || parent?.property === equals || lists.filterable.has(equals)) return
   throw new BadOption(target, `the relation "${name}" leads to ${to}, whose lists cannot be filtered by "${equals}". ` +
     `Add it to list.filter of ${to}.`)

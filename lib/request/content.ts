@@ -1,4 +1,3 @@
-import type { Collection } from '../collection.ts'
 import { Malformed } from '../formats/format.ts'
 import type { Format } from '../formats/format.ts'
 import { Problem, problem } from '../http/problems.ts'
@@ -6,26 +5,33 @@ import type { ParsedContent, Request } from './request.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
 /** Returns the media types that POST and PUT accept. */
-export function getRepresentationTypes (collection: Collection): readonly string[] {
-  return collection.formats.filter((format) => format.parse !== undefined).map((format) => format.mediaType)
+export function getRepresentationTypes (formats: readonly Format[]): readonly string[] {
+  return formats.filter((format) => format.parse !== undefined).map((format) => format.mediaType)
 }
 
 /** Parses the representation that the client sent, in the format of Content-Type: RFC 9110, section 8.3. */
-export function readContent (collection: Collection, request: Request): ParsedContent | Problem {
-  const parse = findParser(collection, request.mediaType)
-  const content = parseContent(request, parse, collection.schema)
+export function readContent (
+  formats: readonly Format[],
+  request: Request,
+  schema: JsonSchema
+): ParsedContent | Problem {
+  const content = parseContent(request, findParser(formats, request.mediaType), schema)
   return content instanceof Problem ? content : request.view.type.checkHidden(content.value) ?? content
 }
 
 /** Parses the input of a custom action. A request without content is one with an empty object. */
-export function readInput (collection: Collection, request: Request, schema: JsonSchema): ParsedContent | Problem {
+export function readInput (
+  formats: readonly Format[],
+  request: Request,
+  schema: JsonSchema
+): ParsedContent | Problem {
   if (request.content === undefined || request.content.length === 0) return { value: {} }
-  return parseContent(request, findParser(collection, request.mediaType), schema)
+  return parseContent(request, findParser(formats, request.mediaType), schema)
 }
 
 type Parse = NonNullable<Format['parse']>
 
-function findParser ({ formats }: Collection, type: string | undefined): Parse | undefined {
+function findParser (formats: readonly Format[], type: string | undefined): Parse | undefined {
   for (const { mediaType, parse } of formats) {
     if (mediaType === type && parse !== undefined) return parse
   }

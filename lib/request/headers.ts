@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { getState } from '../access/request-state.ts'
-import type { Collection } from '../collection.ts'
+import type { HttpOptions } from '../collection.ts'
 import type { Format } from '../formats/format.ts'
 import { negotiate } from '../http/accept.ts'
 import { codings } from '../http/content-encoding.ts'
@@ -82,7 +82,7 @@ export const refuseBulkPreconditions: onRequestHookHandler = ({ method, headers 
 }
 
 /** The part of a collection that decides about formats. */
-type Negotiable = Pick<Collection, 'formats' | 'mediaTypes'>
+type Negotiable = Pick<HttpOptions, 'formats' | 'mediaTypes'>
 
 /** The content that an action accepts. */
 export interface AcceptedContent {
@@ -96,16 +96,16 @@ export interface AcceptedContent {
  * client waits for 100 (Continue), `checkEarly` may refuse the request as well.
  */
 export function checkHeaders (
-  collection: Negotiable,
+  negotiable: Negotiable,
   accepted: AcceptedContent,
   checkEarly: (request: FastifyRequest) => Problem | undefined
 ): onRequestHookHandler {
   return function (request, _reply, done) {
     const { headers } = request
     const state = getState(request)
-    state.format = negotiateFormat(collection, headers.accept)
+    state.format = negotiateFormat(negotiable, headers.accept)
     state.mediaType = parseMediaType(headers['content-type'])
-    const refusal = (state.format === undefined ? notAcceptable(collection) : undefined) ??
+    const refusal = (state.format === undefined ? notAcceptable(negotiable) : undefined) ??
       checkContentType(headers, state.mediaType, accepted) ??
       checkContentEncoding(headers) ??
       checkContentRange(headers) ??

@@ -26,7 +26,7 @@ export function buildItemLinks (presentation: Presentation, entry: Entry<object>
   const { path } = place
   const self = buildItemPath(path, entry.id)
   const { inputs, type } = presentation
-  const { app: { neighbors: { children, hasParent }, itemLinks }, attached, links } = inputs
+  const { app: { neighbors: { children, hasParent }, itemLinks }, attached, http: { links } } = inputs
   const own: Links = {
     self: { href: self },
     collection: { href: path },
@@ -66,7 +66,7 @@ function buildActionLinks (presentation: Presentation, entry: Entry<object>, sel
 /** Builds the links of the definition. If its function fails for an item, the others are sent nevertheless. */
 function buildOwnLinks ({ inputs }: Presentation, { id, item }: Entry<object>): Links {
   try {
-    return refusePromise(inputs.links!({ item }), 'The function links', 'the links')
+    return refusePromise(inputs.http.links!({ item }), 'The function links', 'the links')
   } catch (error) {
     inputs.app.linkFailures?.report('links', id, error)
     return {}

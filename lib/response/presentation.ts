@@ -41,9 +41,15 @@ export type BuildLinks = (entry: Entry<object>, context: LinkContext) => Links
 
 /** What the representations of a collection depend on, beside its items. */
 export interface PresentationInputs {
-  readonly formats: readonly Format[]
-  /** In milliseconds, rounded up to a second, because dates in HTTP have no milliseconds. */
-  readonly definedAt: number
+  readonly http: {
+    readonly formats: readonly Format[]
+    /** In milliseconds, rounded up to a second, because dates in HTTP have no milliseconds. */
+    readonly definedAt: number
+    /** Whether weak entity tags fulfill If-Match. */
+    readonly etag: { readonly acceptWeak: boolean }
+    /** Further links of an item. */
+    links? (context: { readonly item: object }): Readonly<Record<string, Link>>
+  }
   readonly attached: {
     readonly actions: ReadonlyMap<string, LinkedAction>
     readonly relations: ReadonlyMap<string, LinkedRelation>
@@ -55,8 +61,6 @@ export interface PresentationInputs {
     readonly service: { readonly description?: string | undefined }
     readonly linkFailures?: LinkFailures
   }
-  /** Further links of an item. */
-  links? (context: { readonly item: object }): Readonly<Record<string, Link>>
 }
 
 /** How items are represented for callers who see the same, with the caches of what was rendered. */
@@ -77,7 +81,7 @@ export class Presentation {
     this.type = type
     this.inputs = inputs
     this.allowedActions = allowedActions
-    this.tagSuffixes = new TagSuffixes({ ...inputs, digest: type.digest, allowedActions })
-    this.representations = createCaches(inputs.formats)
+    this.tagSuffixes = new TagSuffixes({ ...inputs, ...inputs.http, digest: type.digest, allowedActions })
+    this.representations = createCaches(inputs.http.formats)
   }
 }

@@ -69,9 +69,12 @@ export const noStore: Caching = { policy: { anonymous: 'no-store', withCredentia
 const noStoreForCallers: Caching = { policy: { ...noStore.policy, dependsOnCaller: true }, varied: 'Accept' }
 
 /** The parts of a collection that the problems of its responses depend on. */
-export interface ProblemSource extends Pick<Collection, 'access' | 'parent' | 'challenge' | 'formats'> {
+export interface ProblemSource extends Pick<Collection, 'access'> {
+  readonly http: Pick<Collection['http'], 'challenge' | 'formats'>
   readonly app: Pick<Collection['app'], 'service'>
-  readonly attached: { readonly hooks: Pick<Collection['attached']['hooks'], 'onProblem'> }
+  readonly attached: Pick<Collection['attached'], 'parent'> & {
+    readonly hooks: Pick<Collection['attached']['hooks'], 'onProblem'>
+  }
 }
 
 /** Adds the properties of features to the problem. */
@@ -93,7 +96,7 @@ export function prepareProblem (
   const headers: Record<string, string> = { 'content-type': 'application/problem+json', ...problem.headers }
   // A plugin of the app may have set its own challenge.
   if (problem.status === 401 && !reply.hasHeader('www-authenticate')) {
-    headers['www-authenticate'] ??= buildChallenge(received.authorization, collection.challenge)
+    headers['www-authenticate'] ??= buildChallenge(received.authorization, collection.http.challenge)
   }
   const content = formatProblem(completeProblem(collection, problem), collection.app.service.problems, instance)
   const page = renderProblemPage(collection, { content, accept: received.accept })
@@ -117,7 +120,7 @@ interface ProblemPage {
 }
 
 /** Renders the problem as a page, for clients that prefer one to JSON; undefined for all others. */
-function renderProblemPage ({ formats }: ProblemSource, source: FormattedProblem): ProblemPage | undefined {
+function renderProblemPage ({ http: { formats } }: ProblemSource, source: FormattedProblem): ProblemPage | undefined {
   const { content, accept } = source
   const format = formats.find(({ problem }) => problem !== undefined)
   if (format?.problem === undefined) return undefined

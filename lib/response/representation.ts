@@ -58,9 +58,9 @@ function parseTimestamp (text: string): Date | undefined {
  */
 export function getRepresentationDate (presentation: Presentation, entry: Entry<object>): Date | undefined {
   const modified = getLastModified(presentation, entry)
-  return modified === undefined || modified.getTime() >= presentation.inputs.definedAt
+  return modified === undefined || modified.getTime() >= presentation.inputs.http.definedAt
     ? modified
-    : new Date(presentation.inputs.definedAt)
+    : new Date(presentation.inputs.http.definedAt)
 }
 
 export interface RenderTarget {

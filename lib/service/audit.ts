@@ -103,7 +103,7 @@ export const auditRules: Readonly<Record<string, AuditRule>> = {
     fix: 'Register @fastify/etag in a scope of its own, beside the collections'
   },
   FST_COLLECTION_AUDIT_RATE_LIMIT: {
-    check: ({ collection: { routes, attached }, after, hasRateLimiter }) => {
+    check: ({ collection: { http: { routes }, attached }, after, hasRateLimiter }) => {
       if (after.rateLimit) return undefined
       const custom = [...attached.actions.values()].find(({ route }) => hasRateLimit(route))
       if (custom === undefined && !Object.values(routes).some(hasRateLimit)) {

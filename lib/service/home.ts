@@ -22,7 +22,9 @@ export function buildHome (
     mediaTypes: [json.mediaType, hal.mediaType],
     links,
     findPage () {
-      const format = collections.flatMap(({ collection }) => collection.formats).find(({ home }) => home !== undefined)
+      const format = collections
+        .flatMap(({ collection }) => collection.http.formats)
+        .find(({ home }) => home !== undefined)
       if (format?.home === undefined) return undefined
       const { mediaType, home, headers = {} } = format
       return { mediaType, headers, write: () => home(describeHome(path, settings, collections, links())) }

@@ -29,7 +29,7 @@ export function createAdminFeature (client: AdminClient): Feature<object> {
   return {
     name,
     setup (host) {
-      const { id, filter, formats } = host.collection
+      const { id, filter, http: { formats } } = host.collection
       if (id.property !== 'id') {
         host.fail(`${name} requires that the id is "id", but id.property is "${id.property}". Remove one of them.`)
       }

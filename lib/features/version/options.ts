@@ -43,7 +43,8 @@ export function checkReferences (
 
 /** Returns the options of the current version that apply to an older one, above all who may call which action. */
 export function getInherited (current: Collection): Defaults {
-  const { actions, routes, access, challenge, trustedOrigins, lists: { limit }, formats, put, etag } = current
+  const { actions, access, lists: { limit }, put } = current
+  const { routes, challenge, trustedOrigins, formats, etag } = current.http
   return {
     actions: [...actions],
     routes,
