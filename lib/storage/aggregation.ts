@@ -1,4 +1,13 @@
-import type { AggregateQuery, Aggregates, DatePart, Figure, Inexact, JsonSchema, Scalar } from './contract.ts'
+import type {
+  AggregateQuery,
+  Aggregates,
+  DatePart,
+  Figure,
+  Inexact,
+  JsonSchema,
+  Scalar,
+  TooManyGroups
+} from './contract.ts'
 import { compareValues } from './memory/order.ts'
 import { getKind } from './sql/kind.ts'
 
@@ -25,6 +34,48 @@ export function toExactSum (sum: bigint, property: string): number {
 }
 
 type Value = Scalar | null
+
+/**
+ * How many values the groups of one aggregate have while they are computed: what each group is grouped by, its figures,
+ * and the different values that are counted. A text counts once more for every 100 characters. This many take about
+ * 20 MB, and block the process for a few tenths of a second.
+ */
+export const maxGroupValues = 100_000
+
+const charactersPerValue = 100
+
+/** More values than the process computes at once. */
+class TooManyGroupValues extends Error implements TooManyGroups {
+  readonly tooManyGroups = true
+  readonly maximum = maxGroupValues
+
+  constructor () {
+    super(`The groups have more than ${maxGroupValues} values`)
+    this.name = 'TooManyGroupValues'
+  }
+}
+
+/** Counts the values that are held, so that there are not too many. */
+class HeldValues {
+  #size = 0
+
+  add (value: Value): void {
+    this.#grow(getSize(value))
+  }
+
+  replace (held: Value, value: Value): void {
+    this.#grow(getSize(value) - getSize(held))
+  }
+
+  #grow (size: number): void {
+    this.#size += size
+    if (this.#size > maxGroupValues) throw new TooManyGroupValues()
+  }
+}
+
+function getSize (value: Value): number {
+  return typeof value === 'string' ? 1 + Math.floor(value.length / charactersPerValue) : 1
+}
 
 /** Adds up the values of one figure. */
 interface Accumulator {
@@ -68,20 +119,33 @@ class Sum {
   }
 }
 
-const accumulators: Readonly<Record<Figure['figure'], (property: string, isExact: boolean) => Accumulator>> = {
+interface FigureSource {
+  readonly property: string
+  readonly isExact: boolean
+  readonly held: HeldValues
+}
+
+const accumulators: Readonly<Record<Figure['figure'], (source: FigureSource) => Accumulator>> = {
   count () {
     let count = 0
     return { add: () => { count++ }, getResult: () => count }
   },
-  distinct () {
+  distinct ({ held }) {
     const values = new Set<Value>()
-    return { add: (value) => { if (value !== null) values.add(value) }, getResult: () => values.size }
+    return {
+      add (value) {
+        if (value === null || values.has(value)) return
+        held.add(value)
+        values.add(value)
+      },
+      getResult: () => values.size
+    }
   },
-  sum (property, isExact) {
+  sum ({ property, isExact }) {
     const sum = new Sum(property, isExact)
     return { add: (value) => sum.add(value), getResult: () => sum.getTotal() }
   },
-  avg (property, isExact) {
+  avg ({ property, isExact }) {
     const sum = new Sum(property, isExact)
     return {
       add: (value) => sum.add(value),
@@ -91,15 +155,17 @@ const accumulators: Readonly<Record<Figure['figure'], (property: string, isExact
       }
     }
   },
-  min: () => createExtreme(-1),
-  max: () => createExtreme(1)
+  min: ({ held }) => createExtreme(-1, held),
+  max: ({ held }) => createExtreme(1, held)
 }
 
-function createExtreme (sign: 1 | -1): Accumulator {
+function createExtreme (sign: 1 | -1, held: HeldValues): Accumulator {
   let extreme: Value = null
   return {
     add (value) {
-      if (value !== null && (extreme === null || compareValues(value, extreme) * sign > 0)) extreme = value
+      if (value === null || (extreme !== null && compareValues(value, extreme) * sign <= 0)) return
+      held.replace(extreme, value)
+      extreme = value
     },
     getResult: () => extreme
   }
@@ -110,18 +176,22 @@ interface Group {
   readonly figures: readonly Accumulator[]
 }
 
-/** Groups rows. A row has the values of the properties of `by`, then those of `figures`; null for a count. */
+/**
+ * Groups rows. A row has the values of the properties of `by`, then those of `figures`; null for a count. Throws as soon
+ * as the groups have too many values.
+ */
 export class Aggregation {
   readonly #query: AggregateQuery
   readonly #createFigures: ReadonlyArray<() => Accumulator>
   readonly #groups = new Map<string, Group>()
+  readonly #held = new HeldValues()
 
   constructor (query: AggregateQuery, schema: JsonSchema) {
     this.#query = query
     this.#createFigures = query.figures.map((figure) => {
       const property = 'property' in figure ? figure.property : ''
       const isExact = isInteger(schema, property)
-      return () => accumulators[figure.figure](property, isExact)
+      return () => accumulators[figure.figure]({ property, isExact, held: this.#held })
     })
     if (query.by.length === 0) this.#addGroup('', [])
   }
@@ -135,7 +205,12 @@ export class Aggregation {
   }
 
   #addGroup (key: string, by: readonly Value[]): Group {
-    const group = { by, figures: this.#createFigures.map((create) => create()) }
+    for (const value of by) this.#held.add(value)
+    const figures = this.#createFigures.map((create) => {
+      this.#held.add(null)
+      return create()
+    })
+    const group = { by, figures }
     this.#groups.set(key, group)
     return group
   }

@@ -212,6 +212,16 @@ export interface Inexact extends Error {
   readonly inexact: true
 }
 
+/**
+ * More groups and different values than a storage computes in its process. An error thrown by `aggregate` that has
+ * `tooManyGroups: true` is sent to the client as 400, with the maximum.
+ */
+export interface TooManyGroups extends Error {
+  readonly tooManyGroups: true
+  /** How many values the groups, their figures and the sets of different values have at most. */
+  readonly maximum: number
+}
+
 /** A row whose values do not match the schema. */
 export interface Unreadable {
   /** Undefined if the id cannot be read either. */

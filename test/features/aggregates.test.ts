@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { tracingChannel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { Type } from '@sinclair/typebox'
@@ -295,6 +296,54 @@ test('cost is limited: the number of figures, long queries, long responses', asy
   const { groups, more } = (await request(app, 'GET /orders/aggregate?by=text&limit=2')).json()
   t.strictSame([groups.length, more], [2, true])
 })
+
+for (const { name, skip, open: openStorage } of storages) {
+  test(`the values that groups have while they are computed are limited: ${name}`, { skip }, async (t) => {
+    const { storage, prepare } = await openStorage(t)
+    const definition = orders({ storage }).with(aggregates(options))
+    await prepare(definition)
+    const app = await open(t, definition)
+    const insert = async (count: number, create: (index: number) => object) => {
+      const context = { signal: new AbortController().signal, scope: undefined }
+      const drafts = Array.from({ length: count }, (_, index) => {
+        return { id: randomUUID(), status: 'open', total: 1, at: '2026-01-01T00:00:00Z', ...create(index) }
+      })
+      await definition.storage.transaction!((inner) => inner.insertMany!(drafts as never, context), context)
+    }
+    const tooMany = {
+      status: 400,
+      code: 'invalid-query',
+      detail: 'The groups, their figures and the different values that they count are more than 100000 values. ' +
+        'Add a filter, group by less, or request fewer figures.'
+    }
+    // With such a word, SQLite does not group the rows itself.
+    const wide = 'GET /orders/aggregate?q=%C3%A9&by=margin&sum=total,weight&avg=total,weight&min=total,weight&max=total,weight'
+    await insert(10_000, (index) => ({ country: 'É', margin: index }))
+    const answer = await request(app, `${wide},margin&limit=1`)
+    t.match(answer.json(), { groups: [{ by: { margin: 0 }, sum: { total: 1 }, max: { margin: 0 } }], more: true })
+    await insert(1, () => ({ country: 'É', margin: -1 }))
+    t.match((await request(app, `${wide},margin&limit=1`)).json(), tooMany)
+    t.equal((await request(app, `${wide}&limit=1`)).statusCode, 200, 'with one figure less')
+    t.equal((await request(app, `${wide},margin&limit=1&margin.gte=0`)).statusCode, 200, 'with a filter')
+    await t.rejects(app.collection(definition).aggregate({
+      by: ['margin'], q: 'é', sum: ['total', 'weight'], avg: ['total', 'weight'], min: ['total', 'weight', 'country'], max: ['total', 'weight']
+    }), { problem: { status: 400, detail: tooMany.detail } })
+
+    await insert(990, (index) => ({ status: 'sent', country: `É${index}`.padEnd(10_000, 'x') }))
+    const distinct = 'GET /orders/aggregate?q=%C3%A9&status=sent&distinct=country'
+    t.strictSame((await request(app, distinct)).json().groups, [{ by: {}, distinct: { country: 990 } }])
+    await insert(10, () => ({ status: 'sent', country: 'É0'.padEnd(10_000, 'x') }))
+    t.equal((await request(app, distinct)).statusCode, 200, 'the same value is held once')
+    await insert(1, () => ({ status: 'sent', country: 'É'.padEnd(10_000, 'x') }))
+    t.match((await request(app, distinct)).json(), tooMany, 'long texts count more')
+
+    await insert(991, (index) => ({ status: 'paid', margin: index, country: 'É' }))
+    const greatest = 'GET /orders/aggregate?q=%C3%A9&status=paid&by=margin&max=country&limit=1'
+    t.equal((await request(app, greatest)).statusCode, 200)
+    await insert(991, (index) => ({ status: 'paid', margin: index, country: 'É'.padEnd(10_000, 'x') }))
+    t.match((await request(app, greatest)).json(), tooMany, 'also if they replace shorter ones')
+  })
+}
 
 const access: Options<typeof Order>['access'] = {
   authenticate: ({ request }) => request.headers['x-user']?.toString(),

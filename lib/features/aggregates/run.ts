@@ -4,7 +4,7 @@ import { toIncomparableProblem } from '../../listing/entries.ts'
 import { toStorageQuery } from '../../listing/list-query.ts'
 import type { GroupQuery } from '../../listing/list-query.ts'
 import { estimateLength, maxPageLength } from '../../listing/page-length.ts'
-import type { Aggregates, Inexact } from '../../storage/contract.ts'
+import type { Aggregates, Inexact, TooManyGroups } from '../../storage/contract.ts'
 
 /** In characters. Without it, 1000 groups of 1 MB are 1 GB, and three times that with minimum and maximum. */
 const maxTextLength = 10_000
@@ -22,7 +22,7 @@ export const aggregate: Run = async (_collection, operation) => {
     // A definition whose storage does not have the method is refused.
     result = await storage.aggregate!({ ...query, filter, search, maxTextLength }, context)
   } catch (error) {
-    return (error as Partial<Inexact> | undefined)?.inexact === true ? inexact() : toIncomparableProblem(error)
+    return toProblem(error)
   }
   if (hasInfinity(result)) return inexact()
   if (hasLongText(result)) {
@@ -35,6 +35,17 @@ export const aggregate: Run = async (_collection, operation) => {
   if (estimateLength(output) <= maxPageLength) return { kind: 'groups', output }
   return problem('invalid-query', {
     detail: `The groups are longer than the ${maxPageLength} characters that a response can have. Request fewer groups.`
+  })
+}
+
+/** Throws an error that is not about the query. */
+function toProblem (error: unknown): Problem {
+  const { inexact: isInexact, tooManyGroups, maximum } = (error ?? {}) as Partial<Inexact & TooManyGroups>
+  if (isInexact === true) return inexact()
+  if (tooManyGroups !== true) return toIncomparableProblem(error)
+  return problem('invalid-query', {
+    detail: `The groups, their figures and the different values that they count are more than ${maximum} values. ` +
+      'Add a filter, group by less, or request fewer figures.'
   })
 }
 
