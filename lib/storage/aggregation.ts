@@ -16,13 +16,13 @@ import { getKind } from './sql/kind.ts'
 /** How many characters of a date-time in UTC each part has. */
 export const partLengths: Readonly<Record<DatePart, number>> = { year: 4, month: 7, day: 10, hour: 13 }
 
-/** A sum that a double cannot represent. */
-export class InexactSum extends Error implements Inexact {
+/** A sum, or an integer that another writer has stored, that a double cannot represent. */
+export class InexactNumber extends Error implements Inexact {
   readonly inexact = true
 
   constructor (property: string) {
-    super(`A double cannot represent the sum of ${property}`)
-    this.name = 'InexactSum'
+    super(`A double cannot represent a value or the sum of ${property}`)
+    this.name = 'InexactNumber'
   }
 }
 
@@ -30,7 +30,7 @@ export class InexactSum extends Error implements Inexact {
 export function toExactSum (sum: bigint, property: string): number {
   const number = Number(sum)
   if (Number.isSafeInteger(number)) return number
-  throw new InexactSum(property)
+  throw new InexactNumber(property)
 }
 
 type Value = Scalar | null

@@ -205,8 +205,8 @@ export interface Aggregates {
 }
 
 /**
- * A sum that a double cannot represent: of integers, one that is not within -(2^53 - 1) to 2^53 - 1. An error thrown by
- * `aggregate` that has `inexact: true` is sent to the client as 400.
+ * A sum that a double cannot represent, or an integer that another writer has stored: one that is not within
+ * -(2^53 - 1) to 2^53 - 1. An error thrown by `aggregate` that has `inexact: true` is sent to the client as 400.
  */
 export interface Inexact extends Error {
   readonly inexact: true

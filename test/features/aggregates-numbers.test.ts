@@ -173,7 +173,7 @@ for (const { name, skip, open } of all) {
     ])
     for (const search of ['sum=amount', 'avg=amount', 'by=team&sum=amount', 'avg=amount&team=b']) {
       t.match((await request(app, `GET /sales/aggregate?${search}`)).json(), {
-        status: 400, code: 'invalid-query', detail: /^A sum is too large to be exact/
+        status: 400, code: 'invalid-query', detail: /^A sum or a value is too large to be exact/
       }, search)
     }
     t.strictSame(await getGroups(app, 'max=amount&distinct=amount'), [
@@ -203,7 +203,7 @@ for (const { name, skip, open } of all) {
     for (const id of [1, 2]) await app.collection(definition).create({ id, team: 'a', price: 1.5e308 })
     for (const search of ['sum=price', 'avg=price', 'by=team&sum=price', 'sum=price&team=a']) {
       t.match((await request(app, `GET /sales/aggregate?${search}`)).json(), {
-        status: 400, code: 'invalid-query', detail: /^A sum is too large to be exact/
+        status: 400, code: 'invalid-query', detail: /^A sum or a value is too large to be exact/
       }, search)
     }
     t.strictSame(await getGroups(app, 'max=price'), [{ by: {}, max: { price: 1.5e308 } }])
@@ -382,6 +382,80 @@ test('sums of decimal columns are exact or refused', { skip: noServers }, async 
     t.match((await request(app, 'GET /sales/aggregate?sum=price&team=2')).json(), { status: 400 }, name)
   }
 })
+
+const nonFinite: Readonly<Record<string, readonly string[]>> = {
+  sqlite: ['9e999', '-9e999'],
+  postgres: ["'NaN'", "'Infinity'", "'-Infinity'"]
+}
+
+for (const { name, skip, open } of databases) {
+  const values = nonFinite[name]
+  if (values === undefined) continue
+
+  test(`NaN and infinity of another program count as null: ${name}`, { skip }, async (t) => {
+    const database = await open()
+    t.after(() => database.end())
+    const storage = database.adapter()
+    const definition = define({ name: 'sales', schema: Sale, id: { generate: 'client' }, storage, list: { search: ['team'] } })
+      .with(aggregates({ by: [...by, 'price'], of }))
+    await storage.createTable(definition)
+    const app = await serve(t, definition)
+    for (const [id, price] of [1, 1.5, undefined, 0, 0, 0].entries()) {
+      await app.collection(definition).create({ id, team: 'é', ...price === undefined ? {} : { price } })
+    }
+    for (const [index, value] of values.entries()) {
+      await database.run(`UPDATE sales SET price = ${value} WHERE id = ${3 + index}`)
+    }
+    if (values.length < 3) await database.run('DELETE FROM sales WHERE id = 5')
+    t.equal((await request(app, 'GET /sales')).json().length, 3, 'a list leaves these rows out')
+    const nulls = values.length + 1
+    // On SQLite, such a search is computed in the process.
+    for (const search of ['', '&q=%C3%89']) {
+      t.strictSame(await getGroups(app, `by=price${search}`), [
+        { by: { price: 1 }, count: 1 },
+        { by: { price: 1.5 }, count: 1 },
+        { by: { price: null }, count: nulls }
+      ], search)
+      t.strictSame(await getGroups(app, `count=true&distinct=price&sum=price&avg=price&min=price&max=price${search}`), [{
+        by: {},
+        count: nulls + 2,
+        distinct: { price: 2 },
+        sum: { price: 2.5 },
+        avg: { price: 1.25 },
+        min: { price: 1 },
+        max: { price: 1.5 }
+      }], search)
+    }
+  })
+
+  test(`integers of another program that no double represents are refused: ${name}`, { skip }, async (t) => {
+    const database = await open()
+    t.after(() => database.end())
+    await database.run(
+      'CREATE TABLE counts (id INTEGER PRIMARY KEY, name TEXT NOT NULL, amount BIGINT, level DOUBLE PRECISION)',
+      "INSERT INTO counts VALUES (1, 'é', 1, 1), (2, 'é', 9007199254740993, " + values[0] + ')'
+    )
+    const storage = database.adapter({ table: 'counts', version: { derived: true } })
+    const integer = Type.Optional(Type.Integer())
+    const schema = Type.Object({ id: Type.Integer(), name: Type.String(), amount: integer, level: integer })
+    const figures = ['sum', 'avg', 'min', 'max', 'distinct'] as const
+    const definition = define({ name: 'sales', schema, id: { generate: 'client' }, storage, list: { search: ['name'] } })
+      .with(aggregates({ by: ['amount', 'level'], of: { amount: figures, level: figures } }))
+    const app = await serve(t, definition)
+    for (const search of ['', '&q=%C3%89']) {
+      for (const query of ['by=amount', 'sum=amount', 'avg=amount', 'max=amount']) {
+        t.match((await request(app, `GET /sales/aggregate?${query}${search}`)).json(), {
+          status: 400, code: 'invalid-query', detail: /^A sum or a value is too large to be exact/
+        }, query + search)
+      }
+      t.strictSame(await getGroups(app, `sum=level&max=level&distinct=level${search}`), [
+        { by: {}, distinct: { level: 1 }, sum: { level: 1 }, max: { level: 1 } }
+      ], 'infinity in a column of integers counts as null')
+      t.strictSame(await getGroups(app, `by=level${search}`), [{ by: { level: 1 }, count: 1 }, { by: { level: null }, count: 1 }])
+    }
+    t.strictSame(await getGroups(app, 'min=amount&distinct=amount'), [{ by: {}, distinct: { amount: 2 }, min: { amount: 1 } }])
+  })
+}
 
 test('the time zone of a PostgreSQL session does not matter, with and without a zone', { skip: noServers }, async (t) => {
   const server = await startPostgres()

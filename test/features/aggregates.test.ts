@@ -614,7 +614,7 @@ test('an aggregate of a storage that is too large to be exact is refused', async
     }))
   }).with(aggregates(options)))
   t.match((await request(app, 'GET /orders/aggregate?sum=weight')).json(), {
-    status: 400, code: 'invalid-query', detail: /^A sum is too large to be exact/
+    status: 400, code: 'invalid-query', detail: /^A sum or a value is too large to be exact/
   })
 })
 

@@ -105,6 +105,7 @@ export const dialect: SqlDialect = {
     return managed && kind === 'text' ? column : toExact(column)
   },
   integerText: castToChar,
+  hasNonFinite: false,
   toDouble: (expression) => `(${expression} + 0e0)`,
   castFraction: (placeholder) => placeholder,
   like (expression, runs, bind) {

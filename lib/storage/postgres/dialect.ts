@@ -90,6 +90,7 @@ export const dialect: SqlDialect = {
     return `to_char(${utc}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
   },
   integerText: (expression) => `${expression}::text`,
+  hasNonFinite: true,
   toDouble: (expression) => `${expression}::double precision`,
   castFraction: (placeholder) => `${placeholder}::numeric`,
   like (text, runs, bind) {

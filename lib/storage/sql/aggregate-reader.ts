@@ -1,4 +1,4 @@
-import { Aggregation, InexactSum, isInteger, partLengths, toExactSum } from '../aggregation.ts'
+import { Aggregation, InexactNumber, isInteger, partLengths, toExactSum } from '../aggregation.ts'
 import type { AggregateQuery, Aggregates, Context, DatePart, Figure, Query, Scalar } from '../contract.ts'
 import { createWordMatcher } from '../search-words.ts'
 import { ConditionBuilder, isExactSearch } from './condition-builder.ts'
@@ -69,15 +69,34 @@ function createSource (
   layout: Layout,
   { property, part }: { readonly property: string, readonly part?: DatePart }
 ): Source {
+  const { dialect, managed, byProperty } = layout
   const { kind, codec, text, ordered } = getOperand(layout, property, undefined)
   const isExact = isInteger(layout.shape.schema, property)
-  if (text === undefined) return { sql: ordered, isExact, isLong: false, read: (value) => codec.read(value) as Scalar }
+  if (text === undefined) {
+    // A table of createTable() has no other numbers in a column of integers, and JSON has none.
+    const isNumber = kind === 'number' || (kind === 'integer' && !managed)
+    return {
+      sql: isNumber && dialect.hasNonFinite && byProperty.has(property) ? selectFinite(ordered) : ordered,
+      isExact,
+      isLong: false,
+      read (value) {
+        const number = Math.abs(Number(value))
+        if (number === Infinity || (isExact && number > Number.MAX_SAFE_INTEGER)) throw new InexactNumber(property)
+        return codec.read(value) as Scalar
+      }
+    }
+  }
   return {
     sql: part === undefined ? text : `SUBSTR(${text}, 1, ${partLengths[part]})`,
     isExact,
     isLong: part === undefined && kind === 'text',
     read: (value) => part === undefined && kind !== 'uuid' ? codec.read(value) as Scalar : String(value)
   }
+}
+
+/** Selects NULL instead of NaN and infinity. NaN is greater than every number, and text on SQLite is as well. */
+function selectFinite (expression: string): string {
+  return `CASE WHEN ${expression} BETWEEN ${-Number.MAX_VALUE} AND ${Number.MAX_VALUE} THEN ${expression} END`
 }
 
 function readValue ({ read }: Source, value: unknown): Scalar | null {
@@ -159,7 +178,7 @@ function readExactSum (value: unknown, property: string): number {
 function readDecimalSum (value: unknown, property: string): number {
   const number = Number(value)
   if (typeof value !== 'string' || String(number) === value || countDigits(value) <= 15) return number
-  throw new InexactSum(property)
+  throw new InexactNumber(property)
 }
 
 /** How many digits a decimal has without zeros at its ends. A double keeps 15 of them. */
@@ -235,6 +254,6 @@ async function readRows (
     // Servers may write messages in another language. Without values to compare, only a sum can be out of range.
     const isOverflow = overflow.test(String((error as Partial<Error> | undefined)?.message)) ||
       (filter === undefined && dialect.isDataException(error))
-    throw isOverflow ? new InexactSum(sum.property) : error
+    throw isOverflow ? new InexactNumber(sum.property) : error
   }
 }

@@ -246,6 +246,8 @@ export interface SqlDialect {
   readonly text: (column: string, kind: Kind, managed: boolean) => string
   /** An integer of any size as text. */
   readonly integerText: (expression: string) => string
+  /** Whether a column can have NaN or infinity, which another writer may have stored. */
+  readonly hasNonFinite: boolean
   /** A number as a double. */
   readonly toDouble: (expression: string) => string
   /** A number that is not an integer, to compare an integer column with. */

@@ -85,6 +85,7 @@ export const dialect: SqlDialect = {
   },
   text: (column, kind, managed) => dialect.ordered(column, kind, managed),
   integerText: (expression) => `CAST(${expression} AS TEXT)`,
+  hasNonFinite: true,
   toDouble: (expression) => `CAST(${expression} AS REAL)`,
   castFraction: (placeholder) => placeholder,
   like: buildLike,
