@@ -457,6 +457,25 @@ for (const { name, skip, open } of databases) {
   })
 }
 
+test('each row counts once if an integer is larger than SQLite drivers return by default', async (t) => {
+  const database = await databases.find(({ name }) => name === 'sqlite')!.open()
+  t.after(() => database.end())
+  await database.run(
+    'CREATE TABLE counts (id INTEGER PRIMARY KEY, name TEXT NOT NULL, amount INTEGER, done INTEGER)',
+    "INSERT INTO counts VALUES (1, 'é', 1, 1), (2, 'é', 9007199254740994, 1)"
+  )
+  const storage = database.adapter({ table: 'counts', version: { derived: true } })
+  const schema = Type.Object({ id: Type.Integer(), name: Type.String(), amount: Type.Number(), done: Type.Boolean() })
+  const definition = define({ name: 'sales', schema, id: { generate: 'client' }, storage, list: { search: ['name'] } })
+    .with(aggregates({ by: ['done'], of: { amount: ['max'] } }))
+  const app = await serve(t, definition)
+  for (const search of ['', '&q=%C3%89']) {
+    t.strictSame(await getGroups(app, `by=done&count=true&max=amount${search}`), [
+      { by: { done: true }, count: 2, max: { amount: 9007199254740994 } }
+    ], search)
+  }
+})
+
 test('the time zone of a PostgreSQL session does not matter, with and without a zone', { skip: noServers }, async (t) => {
   const server = await startPostgres()
   t.after(() => server.end())

@@ -327,7 +327,7 @@ for (const { name, skip, open: openStorage } of storages) {
     t.equal((await request(app, `${wide},margin&limit=1&margin.gte=0`)).statusCode, 200, 'with a filter')
     await t.rejects(app.collection(definition).aggregate({
       by: ['margin'], q: 'é', sum: ['total', 'weight'], avg: ['total', 'weight'], min: ['total', 'weight', 'country'], max: ['total', 'weight']
-    }), { problem: { status: 400, detail: tooMany.detail } })
+    }), { message: /more than 100000 values\. Add a filter/ })
 
     await insert(990, (index) => ({ status: 'sent', country: `É${index}`.padEnd(10_000, 'x') }))
     const distinct = 'GET /orders/aggregate?q=%C3%A9&status=sent&distinct=country'

@@ -233,7 +233,8 @@ async function aggregateChecked (
     return false
   }
   const text = buildMatching(layout, [...values, ...texts], { query, context, parameters })
-  await session.rows({ text, values: parameters.values, context, check: { passes, limit: 1 } })
+  // Reads large integers at the first attempt: after a second one, some rows would be counted twice.
+  await session.rows({ text, values: parameters.values, context, check: { passes, limit: 1 }, unbounded: true })
   return aggregation.getResult()
 }
 

@@ -59,7 +59,11 @@ class HandleStatements {
   #readExact (statement: Statement): Row[] {
     const prepared = this.#exactReaders.get(statement) ??
       returnBigInts(returnArrays(this.#handle.prepare(statement.text)))
-    return readRows(prepared, statement).map((row) => row.map(toSafeNumber))
+    const { values, check } = statement
+    const toSafeRow = (row: Row): Row => row.map(toSafeNumber)
+    if (check === undefined) return readRows(prepared, statement).map(toSafeRow)
+    const passes = (row: Row): boolean => check.passes(toSafeRow(row))
+    return readRows(prepared, { values, check: { ...check, passes } }).map(toSafeRow)
   }
 
   run (statement: Statement): WriteResult {
@@ -127,7 +131,7 @@ class HandleTransaction implements Session {
 }
 
 /** `prepared` returns rows as arrays. */
-function readRows (prepared: Prepared, { values, check }: Statement): Row[] {
+function readRows (prepared: Prepared, { values, check }: Pick<Statement, 'values' | 'check'>): Row[] {
   if (check === undefined) return prepared.all(...values) as Row[]
   const passed: Row[] = []
   for (const row of prepared.iterate(...values) as Iterable<Row>) {

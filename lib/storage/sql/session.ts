@@ -11,7 +11,7 @@ export interface Statement {
   readonly context: SignalContext
   /** Whether it writes although it returns rows. */
   readonly writes?: boolean
-  /** Whether the database generates values of the returned row, so that integers may be beyond 2^53. */
+  /** Whether integers may be beyond 2^53, and it must not run a second time to read them: a write, or a count. */
   readonly unbounded?: boolean
   /** Whether its text depends only on the schema and the scope, so that it stays prepared whatever clients send. */
   readonly recurring?: boolean
