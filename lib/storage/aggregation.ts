@@ -177,8 +177,8 @@ interface Group {
 }
 
 /**
- * Groups rows. A row has the values of the properties of `by`, then those of `figures`; null for a count. Throws as soon
- * as the groups have too many values.
+ * Groups rows. A row has the values of the properties of `by`, then those of `figures`; null for a count. Throws as
+ * soon as the groups have too many values.
  */
 export class Aggregation {
   readonly #query: AggregateQuery

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { test } from 'tap'
-import collection, { define } from '../../lib/index.ts'
+import collection, { define, schemaSql } from '../../lib/index.ts'
 import { service } from '../../lib/service/service.ts'
 import { version } from '../../lib/features/version/version.ts'
 import type { Definition, Storage } from '../../lib/index.ts'
@@ -71,6 +71,44 @@ for (const { name, skip, open } of databases) {
       t.equal(new Set(texts).size, 1)
       t.match(texts[0], /UNIQUE \(.email.\)[^]*UNIQUE \(.tenant., .id.\)[^]*users_receipts/)
     })
+  })
+}
+
+for (const { name, skip, open } of databases) {
+  test(`${name}: tables with long and similar names have their own indexes`, { skip }, async (t) => {
+    const database = await open()
+    t.teardown(() => database.end())
+    const text = Type.String({ maxLength: 20 })
+    const create = async (table: string, properties: readonly string[], options: object) => {
+      const storage = database.adapter({ table })
+      const schema = Type.Object({ id: Type.Integer(), ...Object.fromEntries(properties.map((property) => [property, text])) })
+      const definition = define({ name: 'things', schema, id: { generate: 'client' }, storage, ...options })
+      await storage.createTable({ ...definition, receipts: true })
+      t.equal(await schemaSql(definition), '-- things: the table matches the definition.\n', table)
+      return definition
+    }
+    await create('a', ['b_c', 'd'], { list: { filter: ['b_c', 'd'] } })
+    await create('a_b', ['c', 'd'], { list: { filter: ['c', 'd'] } })
+    const long = 'p'.repeat(40)
+    for (const first of ['x', 'y']) {
+      const table = `${first}${'t'.repeat(45)}`
+      await create(table, [long, `${long}é`], { list: { filter: [long, `${long}é`] } })
+      await create(`${table}2`, [long], { unique: [long] })
+    }
+
+    const properties = ['a', 'b_c', 'a_b', 'c', `x${long.padEnd(59, 'p')}`, `y${long.padEnd(59, 'p')}`]
+    const unique = [['a', 'b_c'], ['a_b', 'c'], ...properties.slice(4)]
+    const app = await build(t, await create('things', properties, { unique }))
+    const toItem = (id: number, same: Record<string, string>) => {
+      return { id, ...Object.fromEntries(properties.map((property) => [property, `${property[0]}${id}`])), ...same }
+    }
+    t.equal((await request(app, 'POST /things', { content: toItem(1, {}) })).statusCode, 201)
+    for (const [index, names] of unique.entries()) {
+      const same = Object.fromEntries([names].flat().map((property) => [property, `${property[0]}1`]))
+      const answer = await request(app, 'POST /things', { content: toItem(2 + index, same) })
+      t.match(answer.json(), { status: 409 })
+      t.same(answer.json().errors.map(({ pointer }: { pointer: string }) => pointer), [names].flat().map((property) => `/${property}`))
+    }
   })
 }
 

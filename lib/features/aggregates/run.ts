@@ -51,8 +51,8 @@ function toProblem (error: unknown): Problem {
 
 function inexact (): Problem {
   return problem('invalid-query', {
-    detail: 'A sum or a value is too large to be exact: it is not within -(2^53 - 1) to 2^53 - 1, or has too many digits. ' +
-      'Add a filter, or group by more.'
+    detail: 'A sum or a value is too large to be exact: it is not within -(2^53 - 1) to 2^53 - 1, ' +
+      'or has too many digits. Add a filter, or group by more.'
   })
 }
 

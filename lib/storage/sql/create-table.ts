@@ -1,6 +1,6 @@
 import type { Column } from './column.ts'
 import { getColumn, type Layout } from './layout.ts'
-import { shortenName } from './names.ts'
+import { buildName } from './names.ts'
 import { buildForeignKey, findNewReferences, type Reference } from './reference-constraints.ts'
 import { getUniqueName } from './refusal.ts'
 
@@ -72,9 +72,9 @@ export function buildUniqueIndex (layout: Layout, properties: readonly string[])
   return `CREATE UNIQUE INDEX ${target} (${joinColumns(getColumns(layout, properties))})`
 }
 
-/** Returns the name of an index, short enough for every database. */
+/** Returns the name of an index over these properties. */
 export function getIndexName ({ name }: Layout, properties: readonly string[]): string {
-  return shortenName(`${name}_${properties.join('_')}_index`, [name, ...properties])
+  return buildName([name, ...properties], 'index')
 }
 
 function buildColumnDefinition (layout: Layout, column: Column): string {

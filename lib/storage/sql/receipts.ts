@@ -1,12 +1,13 @@
 import type { Receipt, Receipts } from '../contract.ts'
 import type { SqlDialect, Row, Value } from './dialect.ts'
 import type { Layout } from './layout.ts'
+import { shortenName } from './names.ts'
 import type { Session, SignalContext, WriteResult } from './session.ts'
 
 /** Builds the statements that create the table of the receipts, in their order. */
 export function buildReceiptTable ({ dialect, receipts: { table, path, name } }: Layout): string[] {
   const { types: { integer, text }, keyText, quote, indexOn, inlineIndexes, tableOptions } = dialect
-  const index = `${name}_expires_index`.slice(-60)
+  const index = shortenName(`${name}_expires_index`, [name])
   const indexed = `(${quote('expires')})`
   const lines = [
     `${quote('id')} ${keyText(43)} NOT NULL PRIMARY KEY`,

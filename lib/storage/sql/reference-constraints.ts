@@ -3,7 +3,7 @@ import { readCatalog, type Catalog, type CatalogColumn } from './catalog.ts'
 import type { Column } from './column.ts'
 import type { Difference } from './compare-table.ts'
 import type { Layout } from './layout.ts'
-import { addDigest, shortenName } from './names.ts'
+import { buildName } from './names.ts'
 import { getLayout } from './related.ts'
 import type { Session, SignalContext } from './session.ts'
 
@@ -69,14 +69,8 @@ export function buildForeignKey ({ source: { dialect, name }, column, target }: 
   const table = dialect.inlineForeignKeys ? dialect.quote(target.name) : target.table
   const references = `REFERENCES ${table} (${target.id.sql})`
   if (!isOfTable) return references
-  const constraint = buildConstraintName([name, column.property, target.name])
+  const constraint = buildName([name, column.property, target.name], 'reference')
   return `CONSTRAINT ${dialect.quote(constraint)} FOREIGN KEY (${column.sql}) ${references}`
-}
-
-/** The names of all foreign keys of a MySQL database are different. */
-function buildConstraintName (parts: readonly string[]): string {
-  const name = `${parts.join('_')}_reference`
-  return parts.some((part) => part.includes('_')) ? addDigest(name, parts) : shortenName(name, parts)
 }
 
 /** Builds the statement that adds a foreign key to a table. */

@@ -3,18 +3,16 @@ import type { BoundAssignments } from './assignments.ts'
 import type { Constraint, Unstorable } from './dialect.ts'
 import { toForeignKeyRefusal, type WriteKind } from './foreign-keys.ts'
 import { getColumn, type Layout } from './layout.ts'
+import { buildName } from './names.ts'
 import type { Session } from './session.ts'
 import { createStorageError } from './storage-error.ts'
 
 const notFound: Refusal = Object.freeze({ refused: 'not-found' })
 const conflict: Refusal = Object.freeze({ refused: 'conflict' })
 
-/** Short enough for every database: PostgreSQL cuts names at 63 bytes. */
-const nameLength = 60
-
 /** Returns the name of the constraint that keeps these properties unique, in a table created for the collection. */
 export function getUniqueName ({ name }: Layout, properties: readonly string[]): string {
-  return `${name}_${properties.join('_')}_unique`.slice(-nameLength)
+  return buildName([name, ...properties], 'unique')
 }
 
 interface FailedWrite {
