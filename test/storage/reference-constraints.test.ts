@@ -274,6 +274,57 @@ for (const { name, skip, open } of databases) {
   })
 }
 
+for (const { name, skip, open } of databases.filter((database) => database.name !== 'sqlite')) {
+  test(`${name}: a table of the same name in another schema is another table`, { skip }, async (t) => {
+    const database = await open()
+    const schemas = [`shop_${randomUUID().slice(0, 8)}`, `old_${randomUUID().slice(0, 8)}`] as const
+    const [shop, old] = schemas
+    t.teardown(async () => {
+      for (const schema of schemas) await database.run(`DROP SCHEMA ${schema}${name === 'postgres' ? ' CASCADE' : ''}`).catch(() => {})
+      await database.end()
+    })
+    for (const schema of schemas) await database.run(`CREATE SCHEMA ${schema}`)
+    const id = { generate: 'client' } as const
+    const User = Type.Object({ id: Type.Integer(), email: Type.String({ maxLength: 50 }) })
+    const Order = Type.Object({ id: Type.Integer(), userId: Type.Integer(), status: Type.String({ maxLength: 20 }) })
+    const storages = {
+      users: database.adapter({ table: `${shop}.users` }),
+      oldUsers: database.adapter({ table: `${old}.users` }),
+      orders: database.adapter({ table: `${shop}.orders` }),
+      oldOrders: database.adapter({ table: `${old}.orders` })
+    }
+    const plain = {
+      users: define({ name: 'users', schema: User, id, unique: ['email'], storage: storages.users }),
+      oldUsers: define({ name: 'old-users', schema: User, id, unique: ['email'], storage: storages.oldUsers }),
+      orders: define({ name: 'orders', schema: Order, id, list: { filter: ['status'] }, storage: storages.orders }),
+      oldOrders: define({ name: 'old-orders', schema: Order, id, list: { filter: ['status'] }, storage: storages.oldOrders })
+    }
+    const toOld = relate(plain, {
+      orders: { oldUser: { to: 'oldUsers', property: 'userId', references: true } },
+      oldOrders: { user: { to: 'oldUsers', property: 'userId', references: true } }
+    })
+    const toBoth = relate(plain, {
+      orders: {
+        oldUser: { to: 'oldUsers', property: 'userId', references: true },
+        user: { to: 'users', property: 'userId', references: true }
+      }
+    })
+    await storages.oldUsers.createTable(toOld.oldUsers)
+    await storages.oldOrders.createTable(toOld.oldOrders)
+    t.match(await schemaSql(toOld.users), /CREATE TABLE/, 'a table of another schema is not taken for this one')
+    await storages.users.createTable(toOld.users)
+    await storages.orders.createTable(toOld.orders)
+    const definitions: Definition[] = Object.values(toOld)
+    t.equal(await schemaSql(...definitions), describeMatching(definitions), 'each has its indexes, constraints and foreign keys')
+
+    const sql = await schemaSql(toBoth.orders)
+    t.match(sql, new RegExp(`ADD CONSTRAINT .* REFERENCES .${shop}.\\..users.`), 'a foreign key to the other schema is not that')
+    t.notMatch(sql, new RegExp(`REFERENCES .${old}.`))
+    await runSql(database, sql)
+    t.equal(await schemaSql(toBoth.orders), describeMatching([toBoth.orders]))
+  })
+}
+
 test('SQLite checks foreign keys if the connection enables them, which the storage leaves as it is', async (t) => {
   for (const enabled of [true, false]) {
     const database = new DatabaseSync(':memory:', { enableForeignKeyConstraints: enabled })

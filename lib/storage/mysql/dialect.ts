@@ -205,7 +205,11 @@ export const dialect: SqlDialect = {
     return lostConnection.test(message) ? 'unreachable' : 'other'
   },
   isDataException: (error) => dataExceptions.has(getErrorDetail(error).errno ?? 0),
-  foreignKeys: (table) => ({ text: foreignKeys, values: toTableValues(table) }),
+  foreignKeys (table, other) {
+    if (other === undefined) return { text: foreignKeys, values: toTableValues(table) }
+    const isOther = 'REFERENCED_TABLE_SCHEMA = COALESCE(?, DATABASE()) AND REFERENCED_TABLE_NAME = ?'
+    return { text: `${foreignKeys} AND ${isOther}`, values: [...toTableValues(table), ...toTableValues(other)] }
+  },
   reportsForeignKeys: true,
   inlineForeignKeys: false,
   checksEachRow: true,

@@ -183,7 +183,10 @@ export const dialect: SqlDialect = {
     return kind ?? (lostConnection.test(message) ? 'unreachable' : 'other')
   },
   isDataException: (error) => isDataException(getErrorDetail(error).code),
-  foreignKeys: (table) => ({ text: foreignKeys, values: [table.map(dialect.quote).join('.')] }),
+  foreignKeys (table, other) {
+    const values = [table, ...other === undefined ? [] : [other]].map((path) => path.map(dialect.quote).join('.'))
+    return { text: other === undefined ? foreignKeys : `${foreignKeys} AND c.confrelid = to_regclass($2)`, values }
+  },
   reportsForeignKeys: true,
   inlineForeignKeys: false,
   checksEachRow: false,

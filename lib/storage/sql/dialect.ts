@@ -286,8 +286,14 @@ export interface SqlDialect {
   readonly classifyError: (error: unknown) => ErrorKind
   /** Whether the error reports a value that its column, or its type, cannot store. */
   readonly isDataException: (error: unknown) => boolean
-  /** The query for the columns of foreign keys: the column, the other table, its column, and how many the key has. */
-  readonly foreignKeys: (table: readonly string[]) => { readonly text: string, readonly values: Value[] }
+  /**
+   * The query for the columns of foreign keys: the column, the other table, its column, and how many the key has. With
+   * `other`, those to this table. A schema may precede both.
+   */
+  readonly foreignKeys: (
+    table: readonly string[],
+    other?: readonly string[]
+  ) => { readonly text: string, readonly values: Value[] }
   /** Whether errors report which foreign key is violated. */
   readonly reportsForeignKeys: boolean
   /** Whether foreign keys are part of CREATE TABLE, even if the other table is missing, and cannot be added later. */

@@ -65,11 +65,14 @@ function getSchema ({ path }: Layout): string {
 }
 
 /** Builds a foreign key as a part of a table, or of its column. A referred row cannot be removed. */
-export function buildForeignKey ({ source: { dialect, name }, column, target }: Reference, isOfTable = true): string {
+export function buildForeignKey ({ source, column, target }: Reference, isOfTable = true): string {
+  const { dialect, name } = source
   const table = dialect.inlineForeignKeys ? dialect.quote(target.name) : target.table
   const references = `REFERENCES ${table} (${target.id.sql})`
   if (!isOfTable) return references
-  const constraint = buildName([name, column.property, target.name], 'reference')
+  // A property can refer to tables of the same name in several schemas.
+  const targetNames = getSchema(source) === getSchema(target) ? [target.name] : target.path
+  const constraint = buildName([name, column.property, ...targetNames], 'reference')
   return `CONSTRAINT ${dialect.quote(constraint)} FOREIGN KEY (${column.sql}) ${references}`
 }
 
@@ -167,11 +170,8 @@ export class ReferenceConstraints {
   }
 
   async #hasForeignKey ({ source: { dialect, path }, column, target }: Reference): Promise<boolean> {
-    const rows = await this.#session.rows({ ...dialect.foreignKeys(path), context: this.#context })
-    return rows.some(([name, table]) => {
-      return dialect.foldName(String(name)) === dialect.foldName(column.name) &&
-        dialect.foldName(String(table)) === dialect.foldName(target.name)
-    })
+    const rows = await this.#session.rows({ ...dialect.foreignKeys(path, target.path), context: this.#context })
+    return rows.some(([name]) => dialect.foldName(String(name)) === dialect.foldName(column.name))
   }
 }
 

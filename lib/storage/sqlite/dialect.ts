@@ -254,15 +254,19 @@ function buildCatalogQuery (table: readonly string[]): ReturnType<SqlDialect['ca
   return { text, values: [name, name, name, name, name] }
 }
 
-/** A foreign key without columns refers to the primary key. */
-function buildForeignKeysQuery (table: readonly string[]): { text: string, values: Value[] } {
+/** A foreign key without columns refers to the primary key. The other table is in the same database. */
+function buildForeignKeysQuery (
+  table: readonly string[],
+  other?: readonly string[]
+): { text: string, values: Value[] } {
   const [name = '', ...schema] = [...table].reverse()
   const within = schema.map((part) => `, ${toLiteral(part)}`).join()
   const text = `SELECT "from", "table", coalesce("to", (
       SELECT i.name FROM pragma_table_info(k."table"${within}) AS i WHERE i.pk = 1
     )), count(*) OVER (PARTITION BY id)
-    FROM pragma_foreign_key_list(?${within}) AS k ORDER BY id DESC`
-  return { text, values: [name] }
+    FROM pragma_foreign_key_list(?${within}) AS k
+    ${other === undefined ? '' : 'WHERE "table" = ? COLLATE NOCASE '}ORDER BY id DESC`
+  return { text, values: [name, ...other?.slice(-1) ?? []] }
 }
 
 /** https://sqlite.org/datatype3.html#determination_of_column_affinity; types such as DATETIME store what they get. */
