@@ -89,7 +89,8 @@ function getOperators (queryable: QueryableProperty): Operator[] {
 
 const orderOperators: ReadonlySet<Operator> = new Set<Operator>(['lt', 'lte', 'gt', 'gte'])
 
-function canUse ({ type, isArray, ordered }: QueryableProperty, is: Operator): boolean {
+function canUse ({ type, isArray, ordered, isNeverNull }: QueryableProperty, is: Operator): boolean {
+  if (is === 'null' && isNeverNull === true) return false
   const { types, of } = operators[is]
   return types.has(type) && of !== (isArray ? 'scalar' : 'array') && (ordered || !orderOperators.has(is))
 }

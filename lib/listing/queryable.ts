@@ -17,6 +17,8 @@ export interface QueryableProperty {
   readonly ordered: boolean
   /** Whether it is a property of related items. */
   readonly isRelated?: boolean
+  /** Whether every item has a value, as a count. */
+  readonly isNeverNull?: boolean
 }
 
 const scalarTypes = new Set(['string', 'number', 'integer', 'boolean'])

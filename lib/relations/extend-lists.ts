@@ -62,7 +62,8 @@ function toCount (name: string): QueryableProperty {
     type: 'integer',
     schema: { type: 'integer', minimum: 0, description: `How many ${name} there are` },
     isArray: false,
-    ordered: true
+    ordered: true,
+    isNeverNull: true
   }
 }
 
@@ -180,15 +181,12 @@ class RelationQueries implements ListedRelations {
 
 type CountOperator = NonNullable<Extract<Filter, { related: unknown }>['count']>['is']
 
-const always: Filter = { all: [] }
-
-/** `in`, `nin` and `null` are written with the other operators: there is always a number. */
+/** `in` and `nin` are written with the other operators. */
 function toCountCondition (related: RelatedRows, is: Condition['is'], value: Condition['value']): Filter {
   const compare = (operator: CountOperator, number: unknown): Filter => {
     return { related, count: { is: operator, value: Number(number) } }
   }
   if (is === 'in') return { any: (value as readonly unknown[]).map((number) => compare('eq', number)) }
   if (is === 'nin') return { all: (value as readonly unknown[]).map((number) => compare('ne', number)) }
-  if (is === 'null') return value === true ? { not: always } : always
   return compare(is as CountOperator, value)
 }

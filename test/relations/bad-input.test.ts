@@ -29,6 +29,8 @@ test('GET returns 400 with the name of the parameter and the accepted names', as
     ['comments.text=1', 'comments.text', /unknown/],
     ['comments.some.nothing=1', 'comments.some.nothing', /unknown/],
     ['comments.count=x', 'comments.count', /whole number/],
+    ['comments.count.null=true', 'comments.count.null', /unknown.* can be followed by: \.eq, \.ne, \.lt, \.lte, \.gt, \.gte, \.in, \.nin\.$/],
+    ['author.articles.count.null=false', 'author.articles.count.null', /unknown.* \.in, \.nin\.$/],
     ['sort=author.nothing', 'sort', /author\.name/],
     ['sort=author.password', 'sort', /author\.name/],
     ['sort=comments.text', 'sort', /title/],
@@ -60,6 +62,7 @@ test('QUERY and calls name the mistake by a JSON Pointer', async (t) => {
     [{ filter: { author: { x: 1 } } }, '/filter/author/x', /name/],
     [{ filter: { comments: { x: 1 } } }, '/filter/comments/x', /some/],
     [{ filter: { comments: { some: 1 } } }, '/filter/comments/some', /object/],
+    [{ filter: { comments: { 'count.null': true } } }, '/filter/comments/count.null', /not a known property.* \.in, \.nin\.$/],
     [{ sort: ['author.x'] }, '/sort', /author\.name/],
     [{ sort: 'author.name' }, '/sort', /^must be an array of these names: id, .*author\.name/],
     [{ fields: 'title' }, '/fields', /^must be an array of these names: id, title/]

@@ -123,6 +123,7 @@ test('operations document expand, what it includes, and filters and orders by re
   t.equal(parameters.get('comments.none.text')!.description, 'Only items without comments whose text equals this value')
   t.equal(parameters.get('comments.count.gte')!.description, 'Only items with at least this many comments')
   t.notOk(parameters.has('author.country.ne'), 'only the names of properties')
+  t.notOk(parameters.has('comments.count.null'), 'a count is never null')
   t.match(list.description, /such as author\.id\.in, and follow further relations, up to 3 levels\.$/)
   const orders = parameters.get('sort')!.schema.items!.enum!
   t.ok(orders.includes('author.name') && orders.includes('-author.name') && !orders.includes('comments.id'))

@@ -81,7 +81,8 @@ for (const { name, skip, open } of databases) {
     const text = Type.String({ maxLength: 20 })
     const create = async (table: string, properties: readonly string[], options: object) => {
       const storage = database.adapter({ table })
-      const schema = Type.Object({ id: Type.Integer(), ...Object.fromEntries(properties.map((property) => [property, text])) })
+      const texts = Object.fromEntries(properties.map((property) => [property, text]))
+      const schema = Type.Object({ id: Type.Integer(), ...texts })
       const definition = define({ name: 'things', schema, id: { generate: 'client' }, storage, ...options })
       await storage.createTable({ ...definition, receipts: true })
       t.equal(await schemaSql(definition), '-- things: the table matches the definition.\n', table)
