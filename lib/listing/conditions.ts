@@ -3,6 +3,7 @@ import { splitUnescaped } from '../storage/like-pattern.ts'
 import { normalizeOperand } from '../schema/date-times.ts'
 import { rangeMessages } from '../schema/ranges.ts'
 import { getValidator } from '../schema/validation.ts'
+import { joinNames } from './join-names.ts'
 import type { QueryableProperty } from './queryable.ts'
 
 type Operator = Condition['is']
@@ -79,7 +80,7 @@ function isOperator (name: string): name is Operator {
 /** Returns a sentence that lists the keys a client could have meant. */
 export function suggestKeys (name: string, properties: QueryableProperties): string {
   const queryable = properties.get(name) ?? splitKey(name, properties).queryable
-  if (queryable === undefined) return `A list can be filtered by: ${[...properties.keys()].join(', ') || 'nothing'}.`
+  if (queryable === undefined) return `A list can be filtered by: ${joinNames(properties.keys(), name) || 'nothing'}.`
   return `${queryable.property} can be followed by: ${getOperators(queryable).map((is) => `.${is}`).join(', ')}.`
 }
 

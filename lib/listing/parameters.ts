@@ -1,5 +1,6 @@
 import type { Lists } from './lists.ts'
 import { maxWords, parseWords } from '../storage/search-words.ts'
+import { joinNames } from './join-names.ts'
 import { maxSearchLength } from './lists.ts'
 import type { ListQuery } from './list-query.ts'
 import { parseFields, parseSort } from './selection.ts'
@@ -38,7 +39,7 @@ function isNameList (value: unknown): value is string[] {
 }
 
 function describeArray (names: Iterable<string>): string {
-  return `an array of these names: ${[...names].join(', ')}`
+  return `an array of these names: ${joinNames(names)}`
 }
 
 const parameters: Readonly<Record<string, Parameter>> = {

@@ -1,5 +1,6 @@
 import type { Lists } from './lists.ts'
 import type { Order } from '../storage/contract.ts'
+import { joinNames } from './join-names.ts'
 import type { ListQuery } from './list-query.ts'
 
 // The parameters `sort` and `fields`. A returned string states what the value must be.
@@ -14,7 +15,7 @@ export function parseSort ({ type: { id }, sortable }: Lists, names: readonly st
   const wrong = properties.find(isWrong)
   if (names.length === 0 || wrong !== undefined) {
     return 'properties separated by commas, each once, with - in front for descending order: ' +
-      [...sortable.keys()].join(', ') + describeWrong(wrong) + (sortable.has(wrong ?? '') ? ' twice' : '')
+      joinNames(sortable.keys(), wrong) + describeWrong(wrong) + (sortable.has(wrong ?? '') ? ' twice' : '')
   }
   if (properties.filter((property) => sortable.get(property)?.isRelated).length > maxRelated) {
     return `an order by at most ${maxRelated} properties of related items`
@@ -26,7 +27,7 @@ export function parseFields ({ visible }: Lists, names: readonly string[]): List
   const fields = new Set(names)
   const wrong = names.find((name) => !visible.has(name))
   if (names.length === 0 || wrong !== undefined) {
-    return `properties separated by commas: ${[...visible].join(', ')}${describeWrong(wrong)}`
+    return `properties separated by commas: ${joinNames(visible, wrong)}${describeWrong(wrong)}`
   }
   // In the order of the schema, so that the same selection has the same entity tag.
   return { fields: [...visible].filter((name) => fields.has(name)) }

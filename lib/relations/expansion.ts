@@ -3,6 +3,7 @@ import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { parseCondition, parseFilterKey, parseOperand, suggestKeys } from '../listing/conditions.ts'
 import { FilterCost } from '../listing/filter-cost.ts'
+import { joinNames } from '../listing/join-names.ts'
 import { combineFilters } from '../listing/list-query.ts'
 import type { ListFilter, ListQuery } from '../listing/list-query.ts'
 import type { Lists } from '../listing/lists.ts'
@@ -83,7 +84,7 @@ function readWanted (
       const named = [...wanted.inner.keys()]
       return refuse({ parameter: name, pointer: undefined }, named.length === 0
         ? 'about a relation that expand names: add expand to the query'
-        : `about a relation that expand names: ${named.join(', ')}`)
+        : `about a relation that expand names: ${joinNames(named)}`)
     }
     found.place.options.set(found.option, value)
   }
@@ -181,7 +182,7 @@ function readInclusions (wanted: Wanted['inner'], { relations, path, level, spot
     if (level > maxLevels) refuse(spot, `a shorter path than ${JSON.stringify(path + name)}`)
     const found = relations.opened.get(name)
     if (found === undefined) {
-      const known = relations.names.map((known) => path + known).join(', ')
+      const known = joinNames(relations.names.map((known) => path + known))
       return refuse(spot, known === ''
         ? `shorter: ${path.slice(0, -1)} has no relations`
         : `relations${spot.pointer === undefined ? ' separated by commas' : ''}: ${known}; ` +

@@ -1,5 +1,11 @@
+import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
-import { request } from '../app.ts'
+import { aggregates } from '../../lib/features/aggregates.ts'
+import { reactAdmin } from '../../lib/features/query-syntaxes/react-admin.ts'
+import { define } from '../../lib/index.ts'
+import { relate } from '../../lib/relations/relate.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { build, request } from '../app.ts'
 import { serveBlog } from './blog.ts'
 
 // Mistakes in queries are named, together with what is accepted.
@@ -71,4 +77,41 @@ test('QUERY and calls name the mistake by a JSON Pointer', async (t) => {
     const { statusCode, body } = await request(app, 'QUERY /articles', { content })
     t.match([statusCode, JSON.parse(body)], [422, { errors: [{ pointer, message }] }], JSON.stringify(content))
   }
+})
+
+test('a problem lists at most 20 names, those of the same relation first, and counts the others', async (t) => {
+  const names = Array.from({ length: 30 }, (_, index) => `p${index}`)
+  const Wide = Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    ...Object.fromEntries(names.map((name) => [name, Type.Optional(Type.Integer())])),
+    parentId: Type.Optional(Type.String({ format: 'uuid' }))
+  })
+  const given: object = { by: names, of: {} }
+  const { nodes } = relate({ nodes: define({ name: 'nodes', schema: Wide, storage: memory() }) }, {
+    nodes: { parent: { to: 'nodes', property: 'parentId' }, children: { to: 'nodes', by: 'parentId' } }
+  })
+  const app = await build(t, nodes.with(aggregates(given)))
+  const own = ['id', ...names].slice(0, 20).join(', ')
+  const ofParent = ['id', ...names].slice(0, 20).map((name) => `parent.${name}`).join(', ')
+  const getDetail = async (search: string): Promise<string> => (await request(app, `GET /nodes${search}`)).json().detail
+  t.equal(
+    await getDetail('?sort=x'),
+    `sort must be properties separated by commas, each once, with - in front for descending order: ${own} and 12 more; not "x".`
+  )
+  t.ok((await getDetail('?sort=-parent.x')).endsWith(`: ${ofParent} and 44 more; not "parent.x".`))
+  t.equal(await getDetail('?fields=x'), `fields must be properties separated by commas: ${own} and 12 more; not "x".`)
+  t.match(await getDetail('?x=1'), `A list can be filtered by: ${own} and `)
+  t.match(await getDetail('?parent.x=1'), `A list can be filtered by: ${ofParent} and `)
+  t.match(await getDetail('/aggregate?by=x'), `${names.slice(0, 20).join(', ')} and 10 more; not "x".`)
+  t.equal(await getDetail('?expand=x'), 'expand must be relations separated by commas: parent, children; not "x".', 'few names are all listed')
+  const content = { sort: 'x', fields: 'x', filter: { 'parent.x': 1 } }
+  t.match((await request(app, 'QUERY /nodes', { content })).json().errors, [
+    { pointer: '/sort', message: `must be an array of these names: ${own} and 44 more` },
+    { pointer: '/fields', message: `must be an array of these names: ${own} and 12 more` },
+    { pointer: '/filter/parent.x', message: `A list can be filtered by: ${ofParent} and ` }
+  ])
+  const admin = await build(t, nodes.with(reactAdmin()))
+  const getAdminDetail = async (search: string): Promise<string> => (await request(admin, `GET /nodes?${search}`)).json().detail
+  t.match(await getAdminDetail('sort=["x","ASC"]'), `with one of: ${own} and 12 more`)
+  t.match(await getAdminDetail('filter={"x":1}'), `an object of filterable properties: ${own} and `)
 })

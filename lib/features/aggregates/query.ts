@@ -2,6 +2,7 @@ import type { FigureName } from '../../engine/aggregate-types.ts'
 import { toPointer } from '../../http/json-pointer.ts'
 import { isObject } from '../../http/json-value.ts'
 import { Problem, problem } from '../../http/problems.ts'
+import { joinNames } from '../../listing/join-names.ts'
 import type { GroupQuery, ListQuery } from '../../listing/list-query.ts'
 import type { Lists } from '../../listing/lists.ts'
 import { parseQueryContent } from '../../listing/query-content.ts'
@@ -146,7 +147,7 @@ function readNames (value: unknown, available: readonly string[], maximum: numbe
   if (names.length > 0 && names.length <= maximum && wrong === undefined) return names.map(String)
   const count = maximum === 1 ? 'one of these names, once' : `up to ${maximum} of these names, each once`
   // Text is always split, so anything else is a query from code.
-  const expected = `${Array.isArray(value) ? '' : 'an array of '}${count}: ${available.join(', ')}`
+  const expected = `${Array.isArray(value) ? '' : 'an array of '}${count}: ${joinNames(available, String(wrong ?? ''))}`
   return wrong === undefined ? expected : `${expected}; not ${JSON.stringify(String(wrong).slice(0, maxNameLength))}`
 }
 

@@ -3,6 +3,7 @@
 import type { Lists } from '../../listing/lists.ts'
 import { isObject } from '../../http/json-value.ts'
 import { Problem } from '../../http/problems.ts'
+import { joinNames } from '../../listing/join-names.ts'
 import { getParameter } from '../../listing/parameters.ts'
 import type { ListQuery } from '../../listing/list-query.ts'
 import { badParameter } from '../../request/query.ts'
@@ -85,7 +86,7 @@ function readSort (lists: Lists, text: string): ListQuery | Problem {
     others.length === 0
   const listQuery = isValid ? readOrdering(lists, [{ property, descending: direction === 'DESC' }]) : undefined
   if (listQuery !== undefined) return listQuery
-  const sortable = [...lists.sortable.keys()].join(', ')
+  const sortable = joinNames(lists.sortable.keys(), String(property))
   return badParameter('sort', `["property","ASC"] or ["property","DESC"], with one of: ${sortable}`)
 }
 
@@ -135,7 +136,7 @@ interface NamedValue {
 function readSearch (lists: Lists, { name, value }: NamedValue): ListQuery | Problem {
   const listQuery = name === 'q' ? getParameter(lists, name)?.read(lists, value) : undefined
   if (listQuery === undefined) {
-    const filterable = [...lists.filterable.keys()].join(', ')
+    const filterable = joinNames(lists.filterable.keys(), name)
     return badParameter(
       'filter',
       `an object of filterable properties: ${filterable}. ${JSON.stringify(name)} is not one of them`

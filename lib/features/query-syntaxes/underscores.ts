@@ -2,6 +2,7 @@
 
 import type { Lists } from '../../listing/lists.ts'
 import { Problem } from '../../http/problems.ts'
+import { joinNames } from '../../listing/join-names.ts'
 import { getParameter } from '../../listing/parameters.ts'
 import type { ListQuery } from '../../listing/list-query.ts'
 import { badParameter } from '../../request/query.ts'
@@ -81,6 +82,6 @@ function readSort (
   const order = properties.map((property, index) => ({ property, descending: directions[index] === 'desc' }))
   const listQuery = readOrdering(lists, order)
   if (listQuery !== undefined) return listQuery
-  const sortable = [...lists.sortable.keys()].join(', ')
+  const sortable = joinNames(lists.sortable.keys())
   return badParameter('_sort', `properties separated by commas, each once: ${sortable}`)
 }
