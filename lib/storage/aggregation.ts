@@ -40,7 +40,7 @@ type Value = Scalar | null
  * and the different values that are counted. A text counts once more for every 100 characters. This many take about
  * 20 MB, and block the process for a few tenths of a second.
  */
-export const maxGroupValues = 100_000
+const maxGroupValues = 100_000
 
 const charactersPerValue = 100
 
