@@ -370,19 +370,21 @@ test('an authenticated caller keeps its keys with new credentials as long as its
 })
 
 test('a stored response expires', async (t) => {
-  const app = await build(t, notes().with(idempotency({ expiry: 0.2, lease: 0.1 })))
+  const clock = controlClock(t)
+  const app = await build(t, notes().with(idempotency({ expiry: 20, lease: 10 })))
   const post = async (text = 'a') =>
     (await request(app, 'POST /notes', { content: { text }, fields: withKey() })).headers.location
   const first = await post()
   t.equal(await post(), first)
-  await delay(250)
+  clock.advance(21_000)
   const second = await post('b')
   t.not(second, first)
   t.equal(await post('b'), second)
 })
 
 test('a repeat takes over from a request that exceeds its lease, which then returns 409', async (t) => {
-  const { open, opened } = gate()
+  const clock = controlClock(t)
+  const [begun, { open, opened }] = [gate(), gate()]
   let slow = true
   const app = await build(
     t,
@@ -391,16 +393,19 @@ test('a repeat takes over from a request that exceeds its lease, which then retu
         async beforeValidation ({ item }) {
           if (slow) {
             slow = false
+            begun.open()
             await opened
           }
           return item
         }
       }
-    }).with(idempotency({ lease: 0.05 }))
+    }).with(idempotency({ lease: 10 }))
   )
   const post = () => request(app, 'POST /notes', { content: { text: 'a' }, fields: withKey() })
   const first = post()
-  await delay(100)
+  await begun.opened
+  t.equal((await post()).statusCode, 409, 'before the end of the lease')
+  clock.advance(11_000)
   const second = await post()
   t.equal(second.statusCode, 201)
   t.notOk('idempotent-replayed' in second.headers)
@@ -546,6 +551,7 @@ test('a claim with an unknown result is released, so that the next attempt can r
 })
 
 test('a key that cannot be released is logged, and the response stays the same', async (t) => {
+  const clock = controlClock(t)
   const { lines, logger } = logged()
   const app = await build(
     t,
@@ -555,13 +561,13 @@ test('a key that cannot be released is logged, and the response stays the same',
           throw new Error('too busy')
         }
       })
-    }).with(idempotency({ lease: 2 })),
+    }).with(idempotency({ lease: 20 })),
     { logger }
   )
   t.equal((await request(app, 'POST /notes', { content: { text: 3 }, fields: withKey() })).statusCode, 422)
   t.match(lines, [{ err: { message: 'too busy' }, msg: /could not be released/ }])
   t.equal((await request(app, 'POST /notes', { content: { text: 3 }, fields: withKey() })).statusCode, 409)
-  await delay(2100)
+  clock.advance(21_000)
   t.equal(
     (await request(app, 'POST /notes', { content: { text: 'a' }, fields: withKey() })).statusCode,
     201,
