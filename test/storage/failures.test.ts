@@ -368,7 +368,8 @@ test('postgres', { skip: noServers }, async (t) => {
       const hasty = postgres(server.pool({ max: 1, ...limit }))<Thing>(things)
       t.match(await failure(hasty.find('a', context)), { ...unreachable, cause })
       await unlock()
-      t.equal(toEntry(await hasty.find('a', context)).id, 'a')
+      // On a busy machine, it may exceed the timeout again.
+      await until(() => hasty.find('a', context).then((entry) => entry?.id === 'a', () => false))
     }
   })
 
