@@ -182,10 +182,30 @@ test('postgres: a write whose commit is cancelled while it waits for a synchrono
   const server = await startPostgres()
   t.teardown(() => server.end())
   const admin = server.pool({ max: 1 })
+  const other = await server.pool({ max: 1 }).connect()
+  t.teardown(() => other.release())
+  const { processID } = other as pg.PoolClient & { processID: number }
+  /** Commits something, and returns whether that waits for the standby. */
+  const isStandbyRequired = async () => {
+    const commit = other.query("SELECT pg_logical_emit_message(true, 'test', '')").then(() => 'committed')
+    const readState = async (): Promise<string> => {
+      const { rows } = await admin.query('SELECT wait_event FROM pg_stat_activity WHERE pid = $1', [processID])
+      return rows[0].wait_event
+    }
+    while (true) {
+      const state = await Promise.race([commit, readState()])
+      if (state === 'committed') return false
+      if (state !== 'SyncRep') continue
+      await admin.query('SELECT pg_cancel_backend($1)', [processID])
+      await commit
+      return true
+    }
+  }
   const setStandby = async (name: string) => {
     await admin.query(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`)
     await admin.query('SELECT pg_reload_conf()')
-    await delay(500)
+    // The server applies it some time later.
+    await waitUntil(async () => await isStandbyRequired() === (name !== ''))
   }
   const adapter = postgres(server.pool({ max: 4 }))
   let isStandbyLost = false
@@ -201,7 +221,7 @@ test('postgres: a write whose commit is cancelled while it waits for a synchrono
         return item
       }
     }
-  }).with(timeout(2000))
+  }).with(timeout(3000))
   const notes = definition.with(idempotency())
   await adapter.createTable(notes)
   const app = Fastify()
