@@ -10,7 +10,7 @@ import { createErrorConverter, createErrorHandler } from './handler.ts'
 import { createBodyReader } from './request/body.ts'
 import { varyByVersion } from './response/vary-by-version.ts'
 import { patchTypes } from './engine/patch.ts'
-import { registerCollection, getRegistered } from './registry.ts'
+import { registerCollection, getRegistered, runAppChecks } from './registry.ts'
 import { addRoutes } from './routes.ts'
 import { checkStorages } from './storage-check.ts'
 
@@ -25,7 +25,12 @@ async function collection (app: FastifyInstance, given: Definition): Promise<voi
   const definition = toCollection(given)
   if (definition?.storage === undefined || definition.type === undefined) throw new NoDefinition()
   // Once for all collections of the app, when all of them are registered.
-  if (getRegistered(app).length === 0) app.addHook('onReady', () => checkStorages(app))
+  if (getRegistered(app).length === 0) {
+    app.addHook('onReady', async () => {
+      runAppChecks(app)
+      await checkStorages(app)
+    })
+  }
   const served = registerCollection(app, definition)
   warnOfRepeatedName(app.prefix, served.name)
   // Registered in the context of the collection, because it cannot be registered twice on one instance.

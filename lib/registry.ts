@@ -70,6 +70,23 @@ export function getRegistered (app: FastifyInstance): ServedCollection[] {
   return getAppState(app).collections
 }
 
+/** Checks the collections of an app, when all of them are registered. */
+export type AppCheck = (registered: readonly ServedCollection[]) => void
+
+// By storage: a check is about every definition of it that an app serves, whatever its features are.
+const appChecks = new WeakMap<object, AppCheck[]>()
+
+/** Adds a check to each app that serves a definition with this storage. */
+export function addAppCheck (baseStorage: object, check: AppCheck): void {
+  appChecks.set(baseStorage, [...appChecks.get(baseStorage) ?? [], check])
+}
+
+export function runAppChecks (app: FastifyInstance): void {
+  const registered = getRegistered(app)
+  const checks = new Set(registered.flatMap(({ collection }) => appChecks.get(collection.baseStorage) ?? []))
+  for (const check of checks) check(registered)
+}
+
 export function getServiceInfo (app: FastifyInstance): ServiceInfo {
   return getAppState(app).service
 }

@@ -16,12 +16,15 @@ import type { Embedding } from '../formats/format.ts'
 import { isObject } from '../http/json-value.ts'
 import { maxLevels } from '../listing/relation-limits.ts'
 import { Problem } from '../http/problems.ts'
-import { getRegistered } from '../registry.ts'
+import { addAppCheck, getRegistered } from '../registry.ts'
+import type { ServedCollection } from '../registry.ts'
 import type { ListQuery } from '../listing/list-query.ts'
 import { hashVersions } from '../response/representation.ts'
 import type { Addition } from '../response/selection.ts'
 import type { Entry, RelationKey } from '../storage/contract.ts'
 import { RelationAccess } from './caller-relations.ts'
+import { checkServed } from './check-served.ts'
+import type { RelatedDefinition } from './check-served.ts'
 import { parseExpansion } from './expansion.ts'
 import type { Inclusion } from './expansion.ts'
 import { expandParameter, extendLists } from './extend-lists.ts'
@@ -43,23 +46,25 @@ export function defineRelations (definitions: Definitions, given: GivenRelations
     throw new BadOption(unknown, `relate() got relations of "${unknown}", but no definition of that name. ` +
       `Use one of ${Object.keys(definitions).join(', ')}.`)
   }
-  const referring: Referring[] = []
-  return Object.fromEntries(Object.entries(definitions).map(([name, definition]) => {
-    const relations = given[name]
+  const related: RelatedDefinition[] = []
+  const returned = Object.fromEntries(Object.entries(definitions).map(([name, definition]) => {
+    const relations = given[name] ?? {}
     const incoming = findIncoming(definitions, given, name)
     const keys = findKeys(definitions, given, name)
-    if (relations === undefined && incoming.length === 0 && keys.length === 0) return [name, definition]
-    const feature = createFeature(definitions, relations ?? {}, { incoming, keys, referring })
-    const hasReferences = Object.values(relations ?? {}).some((options) => Object(options).references === true)
-    if (hasReferences || incoming.length > 0) referring.push({ defined: toCollection(definition), feature })
-    return [name, definition.with(feature)]
+    if (given[name] === undefined && incoming.length === 0 && keys.length === 0) return [name, definition]
+    const feature = createFeature(definitions, relations, { incoming, keys })
+    const withRelations = definition.with(feature)
+    related.push({
+      defined: toCollection(definition),
+      feature,
+      targets: Object.values(relations).map(({ to }) => toCollection(definitions[to]!)),
+      isReferring: incoming.length > 0 || Object.values(relations).some(({ references }) => references === true)
+    })
+    return [name, withRelations]
   }))
-}
-
-/** One end of a reference: what the app serves of these items has to have the feature. */
-interface Referring {
-  readonly defined: Collection
-  readonly feature: Feature<object>
+  const check = (registered: readonly ServedCollection[]): void => checkServed(registered, related)
+  for (const { defined } of related) addAppCheck(defined.baseStorage, check)
+  return returned
 }
 
 function checkArguments (definitions: unknown, given: unknown): void {
@@ -94,14 +99,12 @@ function findIncoming (definitions: Definitions, given: GivenRelations, name: st
 interface Incoming {
   readonly incoming: readonly IncomingReference[]
   readonly keys: readonly RelationKey[]
-  /** Of all definitions, the ends of references. */
-  readonly referring: readonly Referring[]
 }
 
 function createFeature (
   definitions: Definitions,
   given: Readonly<Record<string, RelationOptions>>,
-  { incoming, keys, referring }: Incoming
+  { incoming, keys }: Incoming
 ): Feature<object> {
   return {
     name: 'relations',
@@ -109,11 +112,6 @@ function createFeature (
       const relations = readRelations(host, definitions, given)
       const references = [...relations.values()].filter((relation) => relation.references)
       addReferences(host, references, incoming)
-      if (references.length > 0 || incoming.length > 0) {
-        host.register((app) => {
-          app.addHook('onReady', async () => checkWriters(getRegistered(app), referring))
-        })
-      }
       for (const key of keys) host.addKey(key)
       for (const referrer of incoming) host.addReferrer(referrer)
       if (relations.size === 0) return
@@ -141,23 +139,6 @@ function createFeature (
       })
     }
   }
-}
-
-/** All definitions that write the same items have to check their references. */
-function checkWriters (registered: ReturnType<typeof getRegistered>, referring: readonly Referring[]): void {
-  for (const { collection } of registered) {
-    const unchecked = referring.find(({ defined, feature }) => {
-      return defined.writeQueue === collection.writeQueue && !collection.features.includes(feature)
-    })
-    if (unchecked === undefined || !canWrite(collection)) continue
-    throw new BadOption(collection.name, 'relate() added references to these items, which this definition does not ' +
-      'check. Register what relate() returned, or make this one read-only: actions: [\'list\', \'read\'].')
-  }
-}
-
-function canWrite ({ actions, attached }: Collection): boolean {
-  return [...actions].some((action) => action !== 'list' && action !== 'read') ||
-    [...attached.actions.values()].some(({ safe }) => !safe)
 }
 
 /** Checks references in the transaction of each write. */

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { DatabaseSync } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import { define } from '../../lib/index.ts'
@@ -28,6 +30,8 @@ function defineBoth (options: object = {}, one = memory()) {
     articles: define({ name: 'articles', schema: Article, id, storage: one })
   }
 }
+
+type Defined = ReturnType<typeof defineBoth>
 
 /** Another database than that of memory(). */
 async function openOther () {
@@ -172,4 +176,59 @@ test('whatever writes the items of a reference has to check it', async (t) => {
   }
   await t.resolves(async () => (await build(t, [authors, articles, older(['list', 'read'])])).ready())
   await t.resolves(async () => (await build(t, [authors.with(action('touch', { run () {} })), articles])).ready())
+})
+
+const byAuthor = { articles: { author: { to: 'authors', property: 'authorId' } } } as const
+
+test('an app that serves what relate() got instead of what it returned gets a warning', async (t) => {
+  const message = /^Collection articles: it is served without its relations.*Register those that it returns/
+  for (const toRegistered of [
+    (defined: Defined) => Object.values(defined),
+    (defined: Defined) => [defined.authors, defined.articles.with(action('touch', { run () {} }))],
+    (defined: Defined, related: Defined) => [related.authors, defined.articles]
+  ]) {
+    const defined = defineBoth()
+    const registered = toRegistered(defined, relate(defined, byAuthor))
+    const warned = once(process, 'warning')
+    await (await build(t, registered)).ready()
+    const [warning] = (await warned) as [Error]
+    t.match(warning, { name: 'FastifyCollectionsWarning', code: 'FST_COLLECTION_NO_RELATIONS', message })
+  }
+})
+
+test('with references, what relate() got is refused, also if the app serves nothing that it returned', async (t) => {
+  const defined = defineBoth()
+  relate(defined, { articles: { author: { ...byAuthor.articles.author, references: true } } })
+  const message = /Register what relate\(\) returned/
+  await t.rejects(async () => (await build(t, Object.values(defined))).ready(), { message })
+  await t.resolves(async () => (await build(t, [defined.articles])).ready())
+})
+
+test('definitions that are served with relations, or without the other ones, get no warning', async (t) => {
+  const fail = (warning: Error): void => { t.fail(warning.message) }
+  process.on('warning', fail)
+  t.teardown(() => process.off('warning', fail))
+  const defined = defineBoth()
+  const related = relate(defined, byAuthor)
+  const inverse = relate(defined, { authors: { articles: { to: 'articles', by: 'authorId' } } })
+  const older = version(related.articles, 'v1', {
+    name: 'articles-v1',
+    schema: Article,
+    present: (article) => article,
+    accept: (article) => article
+  })
+  for (const registered of [
+    Object.values(related),
+    [related.authors, related.articles.with(action('touch', { run () {} }))],
+    // At another path, without relations.
+    [...Object.values(related), { ...defined.articles, prefix: '/public' }],
+    [...Object.values(related), older],
+    [inverse.authors, related.articles],
+    // Alone, there is nothing to relate to.
+    [defined.articles]
+  ]) {
+    await t.resolves(async () => (await build(t, registered)).ready())
+  }
+  // A warning is emitted in the next tick.
+  await setImmediate()
 })
