@@ -2,7 +2,7 @@ import { BadName, BadOption, BadStorage, Unsupported } from './errors.ts'
 import { isObject } from './http/json-value.ts'
 import type { ListSettings } from './listing/lists.ts'
 import type { QueryableProperty } from './listing/queryable.ts'
-import { checkTable } from './option-table.ts'
+import { checkObject, checkTable } from './option-table.ts'
 import type { Options } from './options.ts'
 import { describeUnorderedNumeral } from './schema/numerals.ts'
 import type { ObjectSchema } from './schema/static.ts'
@@ -11,6 +11,7 @@ import type { Storage } from './storage/contract.ts'
 // Mistakes in a definition that are not about one option alone, found at boot.
 
 export function checkOptions<Schema extends ObjectSchema> (options: Options<Schema>): void {
+  checkObject(options, 'define({ name, schema, storage })')
   const { name } = options
   if (typeof name !== 'string' || !/^[\w.~-]*[\w~-]$/.test(name)) throw new BadName(JSON.stringify(name))
   checkTable(name, options)

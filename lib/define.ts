@@ -10,7 +10,7 @@ import { buildCacheGroupInvalidation, buildCacheGroups } from './http/cache-grou
 import { WriteQueue } from './engine/write-queue.ts'
 import { deriveLists } from './listing/lists.ts'
 import { toTotalOrder } from './listing/selection.ts'
-import { addDefaults, checkShared, mergeOptions, toCacheGroup } from './option-table.ts'
+import { addDefaults, checkObject, checkShared, mergeOptions, toCacheGroup } from './option-table.ts'
 import type { ListOptions, Options } from './options.ts'
 import { checkOrder, checkProperties, checkRequiredReadOnly, checkSchema } from './schema/checks.ts'
 import { findDateTimes, normalizeDates } from './schema/date-times.ts'
@@ -223,11 +223,13 @@ export function defineWith<const Given extends Defaults, Added extends FeaturesO
   defaults: Given,
   ...features: InferredFeatures<Added, object>
 ) {
+  checkObject(defaults, 'defineWith({ storage, access })')
   return <const Schema extends ObjectSchema>(
     options: RemainingOptions<Schema, Given>
   ): Definition<ItemOf<Schema>, AddsOfFeature<Added[number]>> => {
     // The defaults have the options that are missing here; TypeScript cannot infer that.
     const own = options as unknown as Options<Schema>
+    checkObject(own, 'define({ name, schema })')
     checkShared(own.name, defaults)
     return define(mergeOptions(defaults, own)).with(...features)
   }

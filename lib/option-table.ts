@@ -187,6 +187,12 @@ function mergeValue ({ group, merge }: Option, shared: unknown, own: unknown): u
   return group !== undefined && isObject(shared) && isObject(own) ? mergeTable(group, shared, own) : own
 }
 
+/** For callers without TypeScript. */
+export function checkObject (options: unknown, usage: string): void {
+  if (isObject(options)) return
+  throw new BadOption('(none)', `the options are ${JSON.stringify(options)}. Make them an object, as in ${usage}.`)
+}
+
 /** For callers without TypeScript: hooks of the defaults would be lost in a definition that has hooks itself. */
 export function checkShared (name: string, shared: object): void {
   const names = Object.entries<Option>(optionTable).filter(([, { isShared }]) => isShared).map(([option]) => option)

@@ -13,6 +13,9 @@ const hooks = [
   'onRequestAbort'
 ] as const
 
+/** Options of `app.register()` that Fastify reads itself. */
+export const registerOptions = ['prefix', 'logLevel', 'logSerializers']
+
 /** Merges options of Fastify routes: hooks add up in this order, each once; of other options, the last one counts. */
 export function mergeRouteOptions (...options: readonly RouteOptions[]): RouteOptions {
   const route: Record<string, unknown> = Object.assign({}, ...options)

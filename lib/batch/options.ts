@@ -7,8 +7,10 @@ import type { ReceiptSettings } from '../engine/receipts.ts'
 import { maxDelay } from '../engine/time-limit.ts'
 import { BadBatch } from '../errors.ts'
 import type { ActionInfo } from '../engine/action-info.ts'
+import { isObject } from '../http/json-value.ts'
 import type { RouteOptions } from '../options.ts'
 import type { ServedCollection } from '../registry.ts'
+import { registerOptions } from '../route-options.ts'
 
 // The options of the plugin `batch`, and the checks at boot.
 
@@ -101,8 +103,6 @@ export interface BatchSettings {
 
 const optionNames = ['collections', 'maximum', 'timeout', 'path', 'idempotency', 'route']
 const idempotencyNames = ['required', 'expiry', 'lease']
-/** Those that Fastify reads itself. */
-const registerOptions = ['prefix', 'logLevel', 'logSerializers']
 const pathPattern = /^(?:\/[\w~-][\w.~-]*)+$/
 
 /** Checks the options and adds the defaults. */
@@ -122,6 +122,9 @@ export function readOptions (options: BatchOptions): BatchSettings {
   if (typeof path !== 'string' || !pathPattern.test(path)) {
     throw new BadBatch(`path is ${JSON.stringify(path)}. Use a path such as "/batch".`)
   }
+  if (!isObject(route)) {
+    throw new BadBatch(`route is ${JSON.stringify(route)}. Make it an object with options of a Fastify route.`)
+  }
   return {
     collections: (collections as readonly Definition[]).map((definition) => toCollection(definition)),
     maximum,
@@ -133,7 +136,10 @@ export function readOptions (options: BatchOptions): BatchSettings {
   }
 }
 
-function checkNames (where: string, options: object, names: readonly string[]): void {
+function checkNames (where: string, options: unknown, names: readonly string[]): void {
+  if (!isObject(options)) {
+    throw new BadBatch(`${where} is ${JSON.stringify(options)}. Make it an object with ${names.join(', ')}.`)
+  }
   const unknown = Object.keys(options).find((name) => !names.includes(name))
   if (unknown === undefined) return
   throw new BadBatch(`${where} has no option "${unknown}". Available options: ${names.join(', ')}.`)
@@ -141,8 +147,11 @@ function checkNames (where: string, options: object, names: readonly string[]): 
 
 function readReceipts (idempotency: BatchIdempotencyOptions = {}): ReceiptSettings {
   checkNames('idempotency', idempotency, idempotencyNames)
-  const { expiry = 86_400, lease = 30 } = idempotency
-  if (!(lease > 0 && lease <= expiry && expiry < Infinity)) {
+  const { required = false, expiry = 86_400, lease = 30 } = idempotency
+  if (typeof required !== 'boolean') {
+    throw new BadBatch(`idempotency.required is ${JSON.stringify(required)}. Make it true or false.`)
+  }
+  if (!([lease, expiry].every(Number.isFinite) && lease > 0 && lease <= expiry)) {
     throw new BadBatch(`expiry is ${expiry} and lease is ${lease}. Both must be seconds, with 0 < lease <= expiry.`)
   }
   return { expiry: Math.ceil(expiry * 1000), lease: Math.ceil(lease * 1000) }

@@ -243,7 +243,7 @@ const methodNames = new Set([
 ])
 
 function checkName (host: Host, name: string, on: 'item' | 'collection'): void {
-  if (!namePattern.test(name)) {
+  if (typeof name !== 'string' || !namePattern.test(name)) {
     host.fail(`action(${JSON.stringify(name)}): the name is a path segment. ` +
       'Use letters, digits, - and _, and begin with a letter.')
   }
@@ -257,14 +257,35 @@ function checkName (host: Host, name: string, on: 'item' | 'collection'): void {
   }
 }
 
+const boolean = { kind: 'true or false', matches: (value: unknown) => typeof value === 'boolean' }
+const text = { kind: 'a string', matches: (value: unknown) => typeof value === 'string' }
+
+/** For callers without TypeScript. */
+const optionKinds = {
+  safe: boolean,
+  idempotent: boolean,
+  title: text,
+  description: text,
+  route: { kind: 'an object with options of a Fastify route', matches: isObject }
+}
+
 function checkActionOptions (host: Host, name: string, options: UntypedOptions): void {
-  const { on, run, when } = options
+  const { on, run, when, etag } = options
   if (typeof run !== 'function') host.fail(`action("${name}"): run is missing. Make it a function.`)
   if (on !== undefined && on !== 'item' && on !== 'collection') {
     host.fail(`action("${name}"): on is ${JSON.stringify(on)}. Use "item" or "collection".`)
   }
   if (when !== undefined && (typeof when !== 'function' || on === 'collection')) {
     host.fail(`action("${name}"): when must be a function of an item. An action on the collection has none.`)
+  }
+  for (const [option, { kind, matches }] of Object.entries(optionKinds)) {
+    const value = options[option as keyof typeof optionKinds]
+    if (value !== undefined && !matches(value)) {
+      host.fail(`action("${name}"): ${option} is ${JSON.stringify(value)}. Make it ${kind}.`)
+    }
+  }
+  if (etag !== undefined && typeof Object(etag).required !== 'boolean') {
+    host.fail(`action("${name}"): etag is ${JSON.stringify(etag)}. Make it { required: true } or { required: false }.`)
   }
   if (types.isAsyncFunction(when)) {
     host.fail(`action("${name}"): when is an async function, but it decides about links as well. ` +
@@ -348,7 +369,7 @@ class ActionRunner {
     const { collection } = host
     this.#name = name
     this.#options = options
-    const given = readContentSchema(host, name, 'input', options.input ?? noInput)
+    const given = readContentSchema(host, name, 'input', options.input === undefined ? noInput : options.input)
     const returned = options.output === undefined
       ? undefined
       : readContentSchema(host, name, 'output', options.output)

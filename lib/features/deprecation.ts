@@ -72,7 +72,7 @@ function buildHeaders (host: Host, { since, sunset, link }: DeprecationOptions):
     host.fail(`deprecation: sunset is ${end.toISOString()}, which is before since, ${start.toISOString()}. ` +
       'Make sunset the later one.')
   }
-  if (link !== undefined && !URL.canParse(link, 'https://localhost')) {
+  if (link !== undefined && !(typeof link === 'string' && URL.canParse(link, 'https://localhost'))) {
     host.fail(`deprecation: link is ${JSON.stringify(link)}. ` +
       'Make it a URI, such as "https://example.com/migrate" or "/docs/v2".')
   }

@@ -77,12 +77,18 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
       const { actions = ['create', 'update'], required = false, expiry = 86_400, lease = 30 } = options
       const { http: { routes } } = host.collection
       host.require('receipts', 'idempotency stores responses')
+      if (!isArray(actions)) {
+        host.fail(`idempotency: actions is ${JSON.stringify(actions)}. Make it an array of "create" and "update".`)
+      }
       const unknown = actions.find((action) => action !== 'create' && action !== 'update')
       if (unknown !== undefined) {
         host.fail(`idempotency: actions contains ${JSON.stringify(unknown)}. ` +
           'It can contain "create" and "update"; the other actions are idempotent already.')
       }
-      if (!(lease > 0 && lease <= expiry && expiry < Infinity)) {
+      if (typeof required !== 'boolean') {
+        host.fail(`idempotency: required is ${JSON.stringify(required)}. Make it true or false.`)
+      }
+      if (!([lease, expiry].every(Number.isFinite) && lease > 0 && lease <= expiry)) {
         host.fail(`idempotency: expiry is ${expiry} and lease is ${lease}. ` +
           'Both must be seconds, with 0 < lease <= expiry.')
       }
@@ -116,6 +122,11 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
       })
     }
   }
+}
+
+/** Unlike Array.isArray, it leaves the type as it is. */
+function isArray (value: unknown): boolean {
+  return Array.isArray(value)
 }
 
 const identifyingHooks = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const

@@ -82,6 +82,10 @@ interface Deletion {
 
 function readOptions (host: Host, property: string, allow: SoftDeleteOptions['allow']): Deletion {
   const { name, schema } = host.collection
+  if (typeof property !== 'string') {
+    host.fail(`softDelete: property is ${JSON.stringify(property)}. ` +
+      'Make it the property that says when an item was deleted, as in softDelete({ property: \'deletedAt\' }).')
+  }
   if (allow !== undefined && typeof allow !== 'function') {
     host.fail(`softDelete: allow is ${JSON.stringify(allow)}. It must be a function.`)
   }

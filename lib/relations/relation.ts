@@ -95,6 +95,12 @@ function readRelation (host: Host, definitions: Definitions, { name, options }: 
     fail(`has the limit ${JSON.stringify(limit)}. ` +
       `Make it a whole number from 0 to ${target.lists.limit.maximum}, the maximum of ${to}.`)
   }
+  for (const option of ['filter', 'sort', 'references'] as const) {
+    const value = options[option]
+    if (value !== undefined && typeof value !== 'boolean') {
+      fail(`has ${option}: ${JSON.stringify(value)}. Make it true or false.`)
+    }
+  }
   const isOneDatabase = storage.database !== undefined && storage.database === target.storage.database
   const canRelate = isOneDatabase && storage.supports.relations === true
   for (const option of ['filter', 'sort'] as const) {

@@ -5,6 +5,7 @@ import { BadMove } from '../errors.ts'
 import { buildCacheControl, toCachePolicy } from '../http/cache-control.ts'
 import { formatLocation } from '../http/location.ts'
 import { normalizePath } from '../request/request.ts'
+import { registerOptions } from '../route-options.ts'
 
 /** The options of the plugin `moved`. */
 export interface MovedOptions {
@@ -25,7 +26,9 @@ export interface MovedOptions {
 /** A path below the root, without parameters. */
 const pathPattern = /^(\/[\w~-][\w.~-]*)+$/
 
-function checkOptions ({ from, to, status }: Required<MovedOptions>): void {
+const optionNames = ['from', 'to', 'status']
+
+function checkOptions ({ from, to, status, ...others }: Required<MovedOptions>): void {
   if (typeof from !== 'string' || !pathPattern.test(from)) {
     throw new BadMove(JSON.stringify(from), 'from is not a path. Use one such as "/people".')
   }
@@ -39,10 +42,15 @@ function checkOptions ({ from, to, status }: Required<MovedOptions>): void {
   if (status !== 301 && status !== 308) {
     throw new BadMove(from, `status is ${JSON.stringify(status)}. Use 301 or 308.`)
   }
+  const unknown = Object.keys(others).find((name) => !registerOptions.includes(name))
+  if (unknown !== undefined) {
+    throw new BadMove(from, `there is no option "${unknown}". Available options: ${optionNames.join(', ')}.`)
+  }
 }
 
-async function plugin (app: FastifyInstance, { from, to, status = 301 }: MovedOptions): Promise<void> {
-  checkOptions({ from, to, status })
+async function plugin (app: FastifyInstance, options: MovedOptions): Promise<void> {
+  const { from, to, status = 301 } = options
+  checkOptions({ ...options, status })
   const isLocal = pathPattern.test(to)
   if (isLocal) checkLoop(app, { from: app.prefix + from, to: app.prefix + to })
   const prefixDepth = splitPath(app.prefix).length

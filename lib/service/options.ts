@@ -1,4 +1,5 @@
 import { BadService } from '../errors.ts'
+import { isObject } from '../http/json-value.ts'
 
 // The options of the plugin `service`. docs/service.md describes each.
 
@@ -266,10 +267,15 @@ export const serviceOptionNames: readonly string[] = [
   ...Object.keys(auditKinds).map((name) => `audit.${name}`)
 ]
 
-function checkOptions (options: object, known: Readonly<Record<string, OptionKind>>, prefix = ''): void {
+function checkOptions (options: unknown, known: Readonly<Record<string, OptionKind>>, prefix = ''): void {
+  if (!isObject(options)) {
+    const or = prefix === 'audit.' ? ', or false' : ''
+    throw new BadService(`${prefix.slice(0, -1)} is ${JSON.stringify(options)}. ` +
+      `It must be an object with ${Object.keys(known).join(', ')}${or}`)
+  }
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined) continue
-    const kind = known[name]
+    const kind = Object.hasOwn(known, name) ? known[name] : undefined
     if (kind === undefined) {
       throw new BadService(`there is no option "${prefix}${name}". The options are: ${serviceOptionNames.join(', ')}`)
     }

@@ -51,6 +51,7 @@ const stale: Refusal = Object.freeze({ refused: 'stale' })
 export function memory (): <Item extends object>(shape: Shape) => Storage<Item>
 export function memory<Item extends object> (seed: Seed<Item>): Adapter<Item>
 export function memory<Item extends object> (seed?: Seed<Item>) {
+  checkSeed(seed)
   return (shape: Shape): Storage<Item> => {
     const table = new Table<Item>(shape)
     for (const item of seed?.items ?? []) {
@@ -64,6 +65,16 @@ export function memory<Item extends object> (seed?: Seed<Item>) {
     }
     return createStorage(table, new MemoryReceipts())
   }
+}
+
+/** Callers that do not use TypeScript can pass anything. */
+function checkSeed (seed: unknown): void {
+  if (seed === undefined) return
+  const { items, ...others } = Object(seed) as { readonly items?: unknown }
+  const isValid = Array.isArray(items) && items.every((item) => typeof item === 'object' && item !== null)
+  if (isValid && Object.keys(others).length === 0) return
+  const message = 'memory() takes nothing, or an object with an array of items, as in memory({ items: [{ id: 1 }] }).'
+  throw Object.assign(new TypeError(message), { code: 'FST_COLLECTION_BAD_STORAGE' })
 }
 
 /** All storages in the memory of the process are one database, whose transactions run one after another. */

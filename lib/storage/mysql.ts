@@ -3,6 +3,7 @@ import { dialect } from './mysql/dialect.ts'
 import { identifySession, killQuery } from './mysql/kill-query.ts'
 import { createSqlAdapter, type SqlAdapter, type SqlOptions } from './sql.ts'
 import type { Row, Value } from './sql/dialect.ts'
+import { boolean, checkSqlOptions } from './sql/options.ts'
 import { passToCallback, type PoolDriver } from './sql/pool-driver.ts'
 import { PooledSession } from './sql/pooled-session.ts'
 import { PreparedStatements } from './sql/prepared-statements.ts'
@@ -54,6 +55,7 @@ export interface MysqlOptions extends SqlOptions {
  */
 export function mysql (pool: MysqlPool, options: MysqlOptions = {}): SqlAdapter {
   checkPool(pool)
+  checkSqlOptions('mysql', options, { consistentReads: boolean })
   const driver = createDriver(pool, options.consistentReads === true)
   return createSqlAdapter({ dialect, session: new PooledSession(driver, dialect), key: pool }, options)
 }

@@ -6,6 +6,7 @@ import { buildStatementName, canSubmitQueries, isStalePlan, PositionalQuery } fr
 import { failUnconfirmed, watchCommits } from './postgres/unconfirmed-commit.ts'
 import { createSqlAdapter, type SqlAdapter, type SqlOptions } from './sql.ts'
 import type { Row } from './sql/dialect.ts'
+import { boolean, checkSqlOptions } from './sql/options.ts'
 import { passToCallback, type Callback, type PoolDriver } from './sql/pool-driver.ts'
 import { PooledSession } from './sql/pooled-session.ts'
 import type { Statement } from './sql/session.ts'
@@ -36,6 +37,7 @@ export interface PostgresOptions extends SqlOptions {
  */
 export function postgres (pool: PostgresPool, options: PostgresOptions = {}): SqlAdapter {
   checkPool(pool)
+  checkSqlOptions('postgres', options, { preparedStatements: boolean })
   if (options.preparedStatements === false) poolsWithoutNames.add(pool)
   // Without a listener, an idle connection that the server closes would end the process; the pool replaces it.
   // One listener is enough for all collections.

@@ -1,6 +1,7 @@
 import { BadStorageError, describeValue, hasMethods } from './bad-storage.ts'
 import { createSqlAdapter, type SqlAdapter, type SqlOptions } from './sql.ts'
 import { HandleSession, type Handle } from './sql/handle-session.ts'
+import { checkSqlOptions } from './sql/options.ts'
 import { dialect } from './sqlite/dialect.ts'
 
 /** What node:sqlite's `DatabaseSync` and better-sqlite3's `Database` have in common. */
@@ -17,6 +18,7 @@ export type SqliteDatabase = Handle
  */
 export function sqlite (database: SqliteDatabase, options: SqlOptions = {}): SqlAdapter {
   checkDatabase(database)
+  checkSqlOptions('sqlite', options)
   return createSqlAdapter({ dialect, session: new HandleSession(database, dialect), key: database }, options)
 }
 

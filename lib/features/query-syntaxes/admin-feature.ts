@@ -23,13 +23,19 @@ export interface AdminClient {
   readonly sendsParts: boolean
 }
 
-/** Creates the feature that supports an admin client. */
-export function createAdminFeature (client: AdminClient): Feature<object> {
+/**
+ * Creates the feature that supports an admin client. `given` are the arguments of its function, which has none: callers
+ * without TypeScript can pass some.
+ */
+export function createAdminFeature (client: AdminClient, given: ArrayLike<unknown>): Feature<object> {
   const { name, syntax, listHeaders, describedHeaders = [], problemProperties, readsRemoved, sendsParts } = client
   return {
     name,
     setup (host) {
       const { id, filter, http: { formats } } = host.collection
+      if (given[0] !== undefined) {
+        host.fail(`${name} has no options, but got ${JSON.stringify(given[0])}. Remove it.`)
+      }
       if (id.property !== 'id') {
         host.fail(`${name} requires that the id is "id", but id.property is "${id.property}". Remove one of them.`)
       }

@@ -23,5 +23,5 @@ export function jsonServer (): Feature<object> {
     problemProperties: buildProblemProperties,
     readsRemoved: true,
     sendsParts: true
-  })
+  }, arguments)
 }

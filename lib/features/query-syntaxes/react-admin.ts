@@ -63,7 +63,7 @@ export function reactAdmin (): Feature<object> {
     problemProperties: buildProblemProperties,
     readsRemoved: true,
     sendsParts: true
-  })
+  }, arguments)
 }
 
 function parseJson (text: unknown): unknown {

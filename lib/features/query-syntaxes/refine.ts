@@ -19,5 +19,5 @@ export function refine (): Feature<object> {
     // It updates items with PATCH, and does not use removed items.
     readsRemoved: false,
     sendsParts: false
-  })
+  }, arguments)
 }

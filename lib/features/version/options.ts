@@ -2,6 +2,7 @@ import type { ActionName } from '../../action.ts'
 import type { Collection } from '../../collection.ts'
 import type { Defaults } from '../../define.ts'
 import { BadOption } from '../../errors.ts'
+import { isObject } from '../../http/json-value.ts'
 import { findQueryable } from '../../listing/queryable.ts'
 import { toCanonicalJson } from '../../schema/canonical-json.ts'
 import { checkSchema } from '../../schema/checks.ts'
@@ -12,6 +13,22 @@ import { toCurrentProperty } from './storage.ts'
 import type { Renamed } from './storage.ts'
 
 // The options that an older version of a collection inherits, and the properties that its lists can be queried by.
+
+const currentOptions = ['storage', 'id', 'unique', 'hooks']
+
+/** For callers without TypeScript. */
+export function checkExplicitOptions (
+  name: string,
+  { renamed, explicit }: { readonly renamed: unknown, readonly explicit: object }
+): void {
+  if (!isObject(renamed)) {
+    throw new BadOption(name, `renamed is ${JSON.stringify(renamed)}. ` +
+      'Make it an object with the current names of properties, as in renamed: { mail: \'email\' }.')
+  }
+  const current = currentOptions.find((option) => Object.hasOwn(explicit, option))
+  if (current === undefined) return
+  throw new BadOption(name, `a version has ${currentOptions.join(', ')} of the current version. Remove "${current}".`)
+}
 
 /** Options that name properties are not inherited: an older version has to state its own. */
 export function checkExplicitAccess (

@@ -1,9 +1,10 @@
 import { defineVersion } from '../../define.ts'
-import { mergeOptions } from '../../option-table.ts'
+import { checkTable, mergeOptions } from '../../option-table.ts'
 import { isDefinition, toCollection } from '../../collection.ts'
 import type { Collection, Definition } from '../../collection.ts'
 import { BadOption } from '../../errors.ts'
 import { HookError } from '../../failure.ts'
+import { isObject } from '../../http/json-value.ts'
 import { Problem } from '../../http/problems.ts'
 import { buildItem, getImposedValues } from '../../engine/build.ts'
 import type { BuiltItem, ItemOperation } from '../../engine/build.ts'
@@ -13,7 +14,7 @@ import { normalizeDates, findDateTimes } from '../../schema/date-times.ts'
 import { convertSchema } from '../../schema/standard-schema.ts'
 import type { ItemOf, PropertyOf, ObjectSchema } from '../../schema/static.ts'
 import type { Entry, Id } from '../../storage/contract.ts'
-import { checkExplicitAccess, checkReferences, deriveLists, getInherited } from './options.ts'
+import { checkExplicitAccess, checkExplicitOptions, checkReferences, deriveLists, getInherited } from './options.ts'
 import { createVersionStorage, toCurrentProperty } from './storage.ts'
 import type { Origins } from './storage.ts'
 
@@ -64,15 +65,21 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     throw new BadOption(label, 'version() needs the current collection that define() returned as its first argument.')
   }
   const current = toCollection(definition)
+  if (!isObject(options)) {
+    throw new BadOption(current.name, 'version() needs an object with schema, present and accept ' +
+      'as its third argument.')
+  }
   const { present, accept, renamed = {}, ...explicit } = options
   const { name = current.name } = explicit
-  if (!/^[\w.-]+$/.test(label)) {
+  if (typeof label !== 'string' || !/^[\w.-]+$/.test(label)) {
     throw new BadOption(name, `the name ${JSON.stringify(label)} of the version cannot be part of an entity tag. ` +
       'Use letters, digits, "-", "_" or ".", as in "v1".')
   }
   if (typeof present !== 'function' || typeof accept !== 'function') {
     throw new BadOption(name, 'a version needs the functions present and accept. Add both.')
   }
+  checkExplicitOptions(name, { renamed, explicit })
+  checkTable(name, explicit)
   checkExplicitAccess(current, name, explicit.access)
   checkReferences(current, name, explicit.actions)
   const origins: Origins<Item> = { entry: new WeakMap(), draft: new WeakMap() }

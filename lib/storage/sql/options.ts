@@ -1,3 +1,5 @@
+import { BadStorageError, describeValue } from '../bad-storage.ts'
+
 /** How a storage finds its table. The defaults are what `createTable` creates. */
 export interface SqlOptions {
   /** The name of the table, by default that of the collection; `sales.orders` is a table of a schema. */
@@ -29,3 +31,67 @@ export type ExistingVersion =
    * is a digest of the row.
    */
   | { readonly column: string, readonly as: 'integer' | 'timestamp' | 'system' | 'random' }
+
+/** What an option has to be, in words. */
+export interface OptionKind {
+  readonly kind: string
+  readonly matches: (value: unknown) => boolean
+}
+
+type OptionKinds = Readonly<Record<string, OptionKind>>
+
+export const boolean: OptionKind = { kind: 'true or false', matches: (value) => typeof value === 'boolean' }
+
+const isString = (value: unknown): value is string => typeof value === 'string' && value !== ''
+const isNameList = (value: unknown): boolean => Array.isArray(value) && value.every(isString)
+
+const tableName: OptionKind = { kind: 'the name of a table, such as "orders" or "sales.orders"', matches: isString }
+
+const optionKinds: Readonly<Record<keyof SqlOptions, OptionKind>> = {
+  table: tableName,
+  columns: {
+    kind: '"snake_case", or an object with the columns of properties, as in { createdAt: "created" }',
+    matches: (value) => value === 'snake_case' || (isPlainObject(value) && Object.values(value).every(isString))
+  },
+  version: {
+    kind: 'the name of a column, { derived: true }, or { column, as } with integer, timestamp, system or random',
+    matches: isVersion
+  },
+  generated: { kind: 'an array of properties', matches: isNameList },
+  indexes: {
+    kind: 'an array of arrays of properties, as in [["status", "createdAt"]]',
+    matches: (value) => Array.isArray(value) && value.every(isNameList)
+  },
+  receipts: tableName
+}
+
+function isPlainObject (value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const versionKinds: readonly unknown[] = ['integer', 'timestamp', 'system', 'random']
+
+function isVersion (value: unknown): boolean {
+  if (!isPlainObject(value)) return isString(value)
+  const { derived, column, as } = value as { derived?: unknown, column?: unknown, as?: unknown }
+  return derived === true || (isString(column) && versionKinds.includes(as))
+}
+
+/** Callers that do not use TypeScript can pass anything. `more` are options of one database. */
+export function checkSqlOptions (storage: string, options: unknown, more: OptionKinds = {}): void {
+  const kinds: OptionKinds = { ...optionKinds, ...more }
+  const names = Object.keys(kinds).join(', ')
+  if (!isPlainObject(options)) {
+    throw new BadStorageError(`The options of ${storage}() are ${describeValue(options)}. ` +
+      `Make them an object with ${names}.`)
+  }
+  for (const [name, value] of Object.entries(options)) {
+    const known = Object.hasOwn(kinds, name) ? kinds[name] : undefined
+    if (known === undefined) {
+      throw new BadStorageError(`${storage}() has no option "${name}". Available options: ${names}.`)
+    }
+    if (value === undefined || known.matches(value)) continue
+    throw new BadStorageError(`The option ${name} of ${storage}() is ${describeValue(value)}. ` +
+      `It must be ${known.kind}.`)
+  }
+}
