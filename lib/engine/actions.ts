@@ -176,11 +176,13 @@ async function createMany (collection: Collection, operation: Operation, content
 function toManyProblem (refusal: ChangeRefusal): Problem {
   const refused = refusalToProblem(refusal)
   const { status, name, detail } = refused
-  const { index } = refusal
+  const { index, others = [] } = refusal
   if (index !== undefined) {
+    const errors = [refusal, ...others].flatMap((one) => getFailures(refusalToProblem(one), one.index!))
+    const reason = others.length === 0 ? `The item with the index ${index}: ${detail} ` : ''
     return new Problem(status, name, {
-      detail: `The item with the index ${index}: ${detail} No item was created.`,
-      properties: { errors: getFailures(refused, index) }
+      detail: `${reason}No item was created.`,
+      properties: { errors: errors.slice(0, maxFailures) }
     })
   }
   const details = { detail: `${detail} No item was created.` }

@@ -176,8 +176,8 @@ export interface ItemChange {
   readonly item: object | undefined
 }
 
-/** The refusal of one of several changes. */
-export type ChangeRefusal = Refusal & { readonly index?: number }
+/** The refusal of one of several changes, and those of `others` if they are known. */
+export type ChangeRefusal = Refusal & { readonly index?: number, readonly others?: readonly ChangeRefusal[] }
 
 /** The content of a write. */
 export interface Content {

@@ -36,19 +36,13 @@ export function withReadableTargets (next: Run, references: readonly Relation[])
 export function withTargetCheck (next: Write, references: readonly Relation[]): Write {
   return async (collection, operation, changes, options) => {
     const check = new TargetCheck(collection, operation, options)
-    for (const relation of references) {
-      const refused = await check.run(relation, changes.map(({ before, item }) => ({ before, item })))
-      if (refused !== undefined) return refused
-    }
+    const refused = await check.run(references, changes)
+    if (refused !== undefined) return refused
     const written = await next(collection, operation, changes, options)
     if (written instanceof Problem || 'refused' in written) return written
     // The hook beforeWrite may have changed what an item refers to.
-    for (const relation of references) {
-      const stored = written.map((entry, index) => ({ before: changes[index]!.before, item: entry?.item }))
-      const refused = await check.run(relation, stored)
-      if (refused !== undefined) return refused
-    }
-    return written
+    const stored = written.map((entry, index) => ({ before: changes[index]!.before, item: entry?.item }))
+    return await check.run(references, stored) ?? written
   }
 }
 
@@ -68,7 +62,20 @@ class TargetCheck {
     this.#options = options
   }
 
-  async run (relation: Relation, changes: readonly Referring[]): Promise<ChangeRefusal | undefined> {
+  /** Refuses all changes that refer to something that does not exist, each with all such properties. */
+  async run (references: readonly Relation[], changes: readonly Referring[]): Promise<ChangeRefusal | undefined> {
+    const missing = changes.map(() => new Set<string>())
+    for (const relation of references) {
+      for (const index of await this.#findMissing(relation, changes)) missing[index]!.add(relation.property)
+    }
+    const [first, ...others] = missing.flatMap((properties, index): ChangeRefusal[] => {
+      return properties.size === 0 ? [] : [{ refused: 'missing-target', properties: [...properties], index }]
+    })
+    return first && { ...first, others }
+  }
+
+  /** Returns the indexes of the changes that refer to an item that does not exist. */
+  async #findMissing (relation: Relation, changes: readonly Referring[]): Promise<number[]> {
     const { property } = relation
     const known = this.#found.get(relation) ?? new Set()
     this.#found.set(relation, known)
@@ -78,10 +85,9 @@ class TargetCheck {
       return id === previous || known.has(id) ? undefined : id
     })
     const ids = [...new Set(wanted)].filter((id) => id !== undefined)
-    if (ids.length === 0) return undefined
+    if (ids.length === 0) return []
     for (const id of await this.#findTargets(relation, ids)) known.add(id)
-    const index = wanted.findIndex((id) => id !== undefined && !known.has(id))
-    return index < 0 ? undefined : { refused: 'missing-target', properties: [property], index }
+    return wanted.flatMap((id, index) => id === undefined || known.has(id) ? [] : [index])
   }
 
   async #findTargets (relation: Relation, ids: readonly Id[]): Promise<Id[]> {

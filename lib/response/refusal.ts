@@ -24,10 +24,11 @@ const toProblem: { readonly [Reason in Refusal['refused']]: ToProblem<Reason> } 
   }),
   'missing-target': ({ properties }) => {
     const paths = properties.length === 0 ? [[]] : properties.map((property) => [property])
+    const named = properties.length === 1
+      ? `There is no item with this ${properties[0]!}.`
+      : `${properties.join(' and ')} refer to items that do not exist.`
     return problem('validation-failed', {
-      detail: properties.length === 0
-        ? 'The item refers to an item that does not exist.'
-        : `There is no item with this ${properties.join(' and ')}.`,
+      detail: properties.length === 0 ? 'The item refers to an item that does not exist.' : named,
       properties: {
         errors: paths.map((path) => ({ pointer: toPointer(path), message: 'must refer to an existing item' }))
       }

@@ -21,6 +21,7 @@ const Article = Type.Object({
   id: Type.String(),
   title: Type.String(),
   authorId: Type.String(),
+  editorId: Type.Optional(Type.String()),
   deletedAt: Type.Optional(Type.String({ format: 'date-time' }))
 })
 
@@ -72,10 +73,13 @@ async function build (t: Test, open: () => Promise<Opened>) {
       }
     }).with(bulk({ remove: true })),
     articles: define({ name: 'articles', schema: Article, id, storage: storage(), access })
-      .with(bulk(), softDelete({ property: 'deletedAt' }))
+      .with(bulk({ update: true }), softDelete({ property: 'deletedAt' }))
   }, {
     users: { manager: { to: 'users', property: 'managerId', references: true } },
-    articles: { author: { to: 'users', property: 'authorId', references: true } }
+    articles: {
+      author: { to: 'users', property: 'authorId', references: true },
+      editor: { to: 'users', property: 'editorId', references: true }
+    }
   })
   await prepare([users, articles])
   const app = Fastify()
@@ -139,6 +143,42 @@ for (const { name, skip, open } of storages) {
       await transaction.collection(articles).create({ id: '6', title: 'Six', authorId: 'new' })
     })
     t.equal((await app.inject('/articles/6')).statusCode, 200)
+  })
+
+  test(`${name}: all references that lead to nothing are reported at once`, { skip }, async (t) => {
+    const { app, articles } = await build(t, open)
+    await send(app, 'POST', '/users', { id: 'ada', name: 'Ada', team: 'a' })
+    await send(app, 'POST', '/articles', { id: '1', title: 'One', authorId: 'ada' })
+    const message = 'must refer to an existing item'
+    const errors = [{ pointer: '/authorId', message }, { pointer: '/editorId', message }]
+    const both = { authorId: 'eve', editorId: 'eva' }
+    const detail = 'authorId and editorId refer to items that do not exist.'
+
+    const item = { id: '2', title: 'Two', ...both }
+    const post = await send(app, 'POST', '/articles', item)
+    t.equal(post.statusCode, 422)
+    t.match(post.json(), { detail, errors })
+    t.strictSame(post.json().errors, errors)
+    t.strictSame((await send(app, 'PATCH', '/articles/1', both)).json().errors, errors)
+    t.strictSame((await send(app, 'PUT', '/articles/1', { ...item, id: '1' })).json().errors, errors)
+    const matching = await send(app, 'PATCH', '/articles?title=One', both)
+    t.equal(matching.statusCode, 422)
+    t.strictSame(matching.json().errors, errors)
+
+    const many = await send(app, 'POST', '/articles', [
+      { id: '3', title: 'Three', authorId: 'eve' },
+      { id: '4', title: 'Four', authorId: 'ada' },
+      { id: '5', title: 'Five', ...both }
+    ])
+    t.equal(many.statusCode, 422)
+    t.equal(many.json().detail, 'No item was created.')
+    t.strictSame(many.json().errors, ['/0/authorId', '/2/authorId', '/2/editorId'].map((pointer) => ({ pointer, message })))
+
+    const batched = await send(app, 'POST', '/batch', [{ method: 'POST', path: '/articles', content: item }])
+    t.equal(batched.statusCode, 409)
+    t.match(batched.json(), { problem: { errors } })
+    await t.rejects(app.collection(articles).create(item), { errors })
+    t.equal((await app.inject('/articles')).json().length, 1, 'nothing was created')
   })
 
   test(`${name}: what is referred to cannot be removed`, { skip }, async (t) => {
