@@ -87,6 +87,14 @@ type ValueAt<Item, Path> =
         : Scalar | null
       : Scalar | null
 
+/** The figures that a property can have. What its type does not show is checked at boot. */
+export type FigureOf<Item, Property> =
+  NonNullable<ValueAt<Item, Property>> extends infer Value
+    ? unknown extends Value
+      ? FigureName
+      : Value extends boolean ? 'distinct' : Value extends string ? 'distinct' | 'min' | 'max' : FigureName
+    : never
+
 type Names<Given> = Given extends ReadonlyArray<infer Name extends string> ? Name : never
 
 type FigureValue<Item, Name, Property> =

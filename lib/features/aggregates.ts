@@ -1,4 +1,4 @@
-import type { AddedAggregates, FigureName, OfferedFigures } from '../engine/aggregate-types.ts'
+import type { AddedAggregates, FigureName, FigureOf, OfferedFigures } from '../engine/aggregate-types.ts'
 import { findQueryable } from '../listing/queryable.ts'
 import type { QueryableProperty } from '../listing/queryable.ts'
 import { readProperties } from '../schema/properties.ts'
@@ -50,9 +50,11 @@ export interface AggregatesOptions<By extends string = string, Of extends object
   path?: string
 }
 
-/** Refuses figures of properties that the items do not have. */
-type CheckedFigures<Of, Name extends string> = {
-  readonly [Property in keyof Of]: Property extends Name ? Of[Property] : never
+/** Refuses properties that the items do not have, and figures that their values cannot have. */
+type CheckedFigures<Of, Item> = {
+  readonly [Property in keyof Of]: Property extends GroupName<FeatureProperty<Item>>
+    ? ReadonlyArray<FigureOf<Item, Property>>
+    : never
 }
 
 /**
@@ -68,7 +70,7 @@ export function aggregates<
   const By extends GroupName<FeatureProperty<NoInfer<Item>>> = never,
   const Of extends OfferedFigures = Record<never, never>
 > (
-  options: AggregatesOptions<By, Of & CheckedFigures<Of, GroupName<FeatureProperty<NoInfer<Item>>>>>
+  options: AggregatesOptions<By, Of & CheckedFigures<Of, NoInfer<Item>>>
 ): Feature<Item, AddedAggregates<By, Of>> {
   return {
     name: 'aggregates',

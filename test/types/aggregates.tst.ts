@@ -91,3 +91,37 @@ test('only definitions with aggregates have the method, and options name propert
   expect(aggregates).type.not.toBeCallableWith({ of: { total: ['median'] } })
   expect(aggregates).type.not.toBeCallableWith({ sums: ['total'] })
 })
+
+test('sums and averages are of numbers, minima and maxima of numbers and text', () => {
+  const Book = Type.Object({
+    id: Type.Integer(),
+    title: Type.String(),
+    state: Type.Optional(Type.Union([Type.Literal('new'), Type.Literal('used')])),
+    pages: Type.Union([Type.Integer(), Type.Null()]),
+    isSold: Type.Optional(Type.Boolean()),
+    size: Type.Optional(Type.Object({ height: Type.Number(), unit: Type.String() }))
+  })
+  const books = define({ name: 'books', schema: Book, storage: memory() })
+  books.with(aggregates({
+    of: {
+      title: ['distinct', 'min', 'max'],
+      state: ['min'],
+      pages: ['distinct', 'sum', 'avg', 'min', 'max'],
+      isSold: ['distinct'],
+      'size.height': ['sum'],
+      'size.unit': ['max']
+    }
+  }))
+  // @ts-expect-error Type '"sum"' is not assignable to type '"distinct" | "min" | "max"'
+  books.with(aggregates({ of: { title: ['sum'] } }))
+  // @ts-expect-error Type '"avg"' is not assignable to type '"distinct" | "min" | "max"'
+  books.with(aggregates({ of: { state: ['min', 'avg'] } }))
+  // @ts-expect-error Type '"max"' is not assignable to type '"distinct"'
+  books.with(aggregates({ of: { isSold: ['max'] } }))
+  // @ts-expect-error Type '"sum"' is not assignable to type '"distinct" | "min" | "max"'
+  books.with(aggregates({ of: { 'size.unit': ['sum'] } }))
+})
+
+test('the figures of properties whose types are not known are checked at boot', () => {
+  expect(aggregates).type.toBeCallableWith({ of: { title: ['sum'] } })
+})
