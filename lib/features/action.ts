@@ -2,8 +2,8 @@ import { types } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import type { Rule } from '../access/rules.ts'
-import type { BasicCalls } from '../engine/call-types.ts'
-import type { Collection } from '../collection.ts'
+import type { BasicCalls, CollectionCalls } from '../engine/call-types.ts'
+import type { Collection, Definition } from '../collection.ts'
 import { HookError } from '../failure.ts'
 import { cloneJson, isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
@@ -45,7 +45,18 @@ export type ActionContext<Item, On extends 'item' | 'collection', Input> = {
    * with `{ caller }`.
    */
   readonly collection: BasicCalls<Item>
-  /** The transaction in which the action runs. If the storage has no transactions, using it throws an error. */
+  /**
+   * Returns the calls of another collection of the app, as part of the transaction if there is one, and as the app: the
+   * rules of the caller apply only with `{ caller }`.
+   *
+   * @example
+   * const { item: product } = await getCollection(products).read(item.product, { caller })
+   */
+  getCollection<Other extends object, Adds> (definition: Definition<Other, Adds>): CollectionCalls<Other, Adds>
+  /**
+   * The transaction in which the action runs. Using it throws an error if there is none: if the storage has no
+   * transactions, or the action is safe.
+   */
   readonly transaction: Transaction
   /** The HTTP request; undefined if the call comes from code, also on behalf of a caller. */
   readonly request: FastifyRequest | undefined
@@ -557,11 +568,18 @@ class RunContext {
     return this.#collection.app.openCollection!(this.#collection, this.#transaction)
   }
 
+  /** A function that needs no `this`, so that `run` can destructure its argument. */
+  get getCollection () {
+    return <Other extends object, Adds>(definition: Definition<Other, Adds>): CollectionCalls<Other, Adds> => {
+      return this.#collection.app.openCollection!(definition, this.#transaction)
+    }
+  }
+
   get transaction (): Transaction {
     if (this.#transaction !== undefined) return this.#transaction
     const { name, storage } = this.#collection
     throw new TransactionError(storage.supports.transactions
-      ? `Collection ${name}: the action has no transaction, because it is safe. Use app.collection() instead.`
+      ? `Collection ${name}: the action has no transaction, because it is safe. Use getCollection() instead.`
       : `Collection ${name}: the action has no transaction, because the storage ${storage.name} has none.`)
   }
 }

@@ -414,7 +414,7 @@ test('what run returns is validated, and passes the hooks of a write', async (t)
     'The action write of the collection orders is safe, but it returned an item to write. ' +
       'Return nothing, or remove safe.',
     'secret',
-    'Collection orders: the action has no transaction, because it is safe. Use app.collection() instead.'
+    'Collection orders: the action has no transaction, because it is safe. Use getCollection() instead.'
   ])
 })
 

@@ -3,9 +3,10 @@ import Fastify from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import { action } from '../../lib/features/action.ts'
+import type { ActionContext } from '../../lib/features/action.ts'
 import { hal } from '../../lib/formats/hal.ts'
 import { json } from '../../lib/formats/json.ts'
-import collection, { define } from '../../lib/index.ts'
+import collection, { define, problem } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 
 const Order = Type.Object({ id: Type.Integer(), price: Type.Integer() })
@@ -147,4 +148,56 @@ test('what depends on the caller is not stored by shared caches', async (t) => {
       if (url === '/private/me') t.match(response.headers.vary, /X-User/i)
     }
   }
+})
+
+test('run reaches other collections without the app, with the rules of the caller', async (t) => {
+  const Product = Type.Object({ id: Type.Integer(), name: Type.String(), owner: Type.String() })
+  const products = define({
+    name: 'products',
+    schema: Product,
+    id: { generate: 'storage' },
+    storage: memory({ items: [{ id: 1, name: 'Tea', owner: 'ada' }, { id: 2, name: 'Milk', owner: 'bob' }] }),
+    access: {
+      authenticate: ({ request }) => request.headers['x-user']?.toString(),
+      allow: { all: 'public' },
+      scope: ({ caller = '' }) => ({ values: { owner: String(caller) } })
+    }
+  })
+  const output = Type.Object({ names: Type.Array(Type.String()) })
+  type Context = Pick<ActionContext<object, 'collection', object>, 'getCollection' | 'caller'>
+  const listNames = async ({ getCollection, caller }: Context, isAll: boolean) => {
+    const names: string[] = []
+    for await (const { item } of getCollection(products).list({}, isAll ? {} : { caller })) names.push(item.name)
+    return { output: { names } }
+  }
+  const orders = define({
+    name: 'orders',
+    schema: Order,
+    id: { generate: 'storage' },
+    storage: memory(),
+    access: { authenticate: ({ request }) => request.headers['x-user']?.toString(), allow: { all: 'public' } }
+  }).with(
+    action('mine', { on: 'collection', safe: true, output, run: (context) => listNames(context, false) }),
+    action('every', { on: 'collection', safe: true, output, run: (context) => listNames(context, true) }),
+    action('sell', {
+      on: 'collection',
+      output,
+      async run ({ getCollection, transaction }) {
+        await transaction.collection(products).create({ name: 'Jam', owner: 'ada' })
+        const { output: { names } } = await listNames({ getCollection, caller: 'ada' }, false)
+        if (names.includes('Jam')) throw problem('conflict', { detail: names.join() })
+        return { output: { names } }
+      }
+    })
+  )
+  const app = Fastify()
+  t.after(() => app.close())
+  await app.register(collection, products)
+  await app.register(collection, orders)
+  const headers = { 'x-user': 'ada' }
+  t.strictSame((await app.inject({ url: '/orders/mine', headers })).json(), { names: ['Tea'] })
+  t.strictSame((await app.inject({ url: '/orders/every', headers })).json(), { names: ['Tea', 'Milk'] })
+  const sold = await app.inject({ method: 'POST', url: '/orders/sell', headers })
+  t.match(sold.json(), { status: 409, detail: 'Tea,Jam' }, 'calls join the transaction')
+  t.strictSame((await app.inject({ url: '/orders/mine', headers })).json(), { names: ['Tea'] }, 'and are undone with it')
 })

@@ -134,3 +134,17 @@ test('the features of defineWith are typed as well', () => {
   expect(calls.b).type.not.toBeCallableWith('x')
   expect(calls.createMany).type.toBeCallableWith([{ status: 'x' }])
 })
+
+test('run gets the typed calls of other collections', () => {
+  const Product = Type.Object({ id: Type.Integer(), name: Type.String() })
+  const products = define({ name: 'products', schema: Product, storage: memory() })
+    .with(action('sell', { run () {} }))
+  base.with(action('price', {
+    safe: true,
+    async run ({ getCollection, caller }) {
+      const calls = getCollection(products)
+      expect((await calls.read(1, { caller })).item).type.toBe<Readonly<{ id: number, name: string }>>()
+      expect(calls).type.toHaveProperty('sell')
+    }
+  }))
+})
