@@ -1,7 +1,7 @@
 import type { Served, ServedCollections } from '../collection.ts'
 import type { Relation } from '../features/feature.ts'
 import type { Link, Links } from '../formats/format.ts'
-import { buildItemPath } from '../response/links.ts'
+import { buildItemPath, mergeLinks } from '../response/links.ts'
 import type { BuildLinks, LinkContext } from '../response/presentation.ts'
 import type { Entry, Id } from '../storage/contract.ts'
 import { readId } from './relation.ts'
@@ -74,6 +74,5 @@ function fillPath ({ path: route, collection }: Served, { path, property, id }: 
 export function buildIncludedLinks ({ collection }: Served, entry: Entry<object>, context: LinkContext): Links {
   const { path } = context
   const own = { self: { href: buildItemPath(path, entry.id) }, collection: { href: path } }
-  const added = collection.app.itemLinks.map((build) => build(entry, context))
-  return Object.assign({ ...own }, ...added, own) as Links
+  return mergeLinks(own, collection.app.itemLinks.map((build) => build(entry, context)))
 }

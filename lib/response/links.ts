@@ -36,8 +36,17 @@ export function buildItemLinks (presentation: Presentation, entry: Entry<object>
     ...links !== undefined && buildOwnLinks(presentation, entry)
   }
   if (itemLinks.length === 0) return own
-  const added = itemLinks.map((build) => build(entry, { ...place, type }))
-  return Object.assign({ ...own }, ...added, own) as Links
+  return mergeLinks(own, itemLinks.map((build) => build(entry, { ...place, type })))
+}
+
+/** The links that come first, whatever names features use. */
+const firstLinks: ReadonlySet<string> = new Set(['self', 'collection', 'up'])
+
+/** Adds the links of features, in their order. If the library has one of the same name, it is sent in that place. */
+export function mergeLinks (own: Links, added: readonly Links[]): Links {
+  const others: Links = Object.assign({}, ...added)
+  const first = Object.entries(own).filter(([name]) => firstLinks.has(name) || !Object.hasOwn(others, name))
+  return { ...Object.fromEntries(first), ...others, ...own }
 }
 
 /** Adds titles to links, by relation. */

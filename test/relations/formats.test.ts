@@ -153,6 +153,34 @@ test('links of relations escape ids, and follow nested collections and prefixes'
   for (const href of collectLinks(team)) t.equal((await app.inject(href)).statusCode, 200, href)
 })
 
+test('links of relations have the order of the definition, in items, lists and what is included', async (t) => {
+  const id = { generate: 'storage' } as const
+  const formats = [json, hal]
+  const Author = Type.Object({ id: Type.Integer(), name: Type.String() })
+  const Article = Type.Object({ id: Type.Integer(), authorId: Type.Integer() })
+  const Comment = Type.Object({ id: Type.Integer(), articleId: Type.Integer() })
+  const articles = define({ name: 'articles', schema: Article, id, formats, storage: memory({ items: [{ id: 1, authorId: 1 }] }) })
+  const related = relate({
+    authors: define({ name: 'authors', schema: Author, id, formats, storage: memory({ items: [{ id: 1, name: 'Ada' }] }) }),
+    articles,
+    // Items of articles link to it, because it is nested in them.
+    comments: define({ name: 'comments', schema: Comment, id, formats, storage: memory() }).with(within(articles, 'articleId'))
+  }, {
+    authors: { articles: { to: 'articles', by: 'authorId' } },
+    articles: { author: { to: 'authors', property: 'authorId' }, comments: { to: 'comments', by: 'articleId' } }
+  })
+  const app = Fastify()
+  t.after(() => app.close())
+  for (const definition of Object.values(related)) await app.register(collection, definition)
+  const item = await getHal(app, '/articles/1')
+  const list = await getHal(app, '/articles')
+  const included = getEmbedded(await getHal(app, '/authors/1?expand=articles'), 'articles')
+  for (const { _links } of [item, list._embedded.items[0]!, included._embedded.items[0]!]) {
+    t.strictSame(Object.keys(_links), ['self', 'collection', 'author', 'comments'])
+    t.equal(_links.comments!.href, '/articles/1/comments')
+  }
+})
+
 test('HAL shows nothing that the caller may not read', async (t) => {
   const app = await serveBlog(t, defineBlog({ hasRules: true }))
   const url = '/articles/a1?expand=author,comments&expand.comments.limit=10'
