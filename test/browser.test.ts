@@ -13,6 +13,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import axe from 'axe-core'
 import t, { test } from 'tap'
 import type { Test } from 'tap'
+import { aggregates } from '../lib/features/aggregates.ts'
 import { html } from '../lib/formats/html.ts'
 import collection, { define, json } from '../lib/index.ts'
 import type { Options } from '../lib/index.ts'
@@ -628,9 +629,10 @@ test('the pages have no accessibility violations that axe-core finds', { skip },
       allow: 'public',
       scope: ({ request }) => request?.headers['x-empty'] === undefined ? undefined : { filter: { any: [] } }
     }
-  })
+  }, [aggregates({ by: ['role', 'createdAt.month'], of: { age: ['avg'], name: ['min'] } })])
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const [path, headers] of [
+      ['/people/aggregate?by=role,createdAt.month&avg=age&min=name&sort=-avg.age', {}],
       ['/people?sort=name&count=true&name.ne=x', { 'x-user': 'ada' }],
       ['/people', { 'x-empty': 'yes' }],
       ['/people?q=nothing', {}],

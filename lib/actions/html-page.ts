@@ -20,10 +20,12 @@ interface PagedAction {
   readonly at: 'collection' | 'item'
   /** Whether it only reads. */
   readonly safe: boolean
+  /** Whether it responds with groups and figures. */
+  readonly isAggregate: boolean
 }
 
 /** Makes the action respond with a page if the client requests such a format. */
-export function withPage (collection: Collection, { action, at, safe }: PagedAction): Action {
+export function withPage (collection: Collection, { action, at, safe, isAggregate }: PagedAction): Action {
   if (collection.http.formats.every(({ page }) => page === undefined)) return action
   const dependence = mustNotBeShared(collection, at)
   return async (request) => {
@@ -31,7 +33,7 @@ export function withPage (collection: Collection, { action, at, safe }: PagedAct
     const prepared = prepareRequest(request, safe)
     if (page === undefined) return action(prepared)
 
-    const captured = captureContent(format)
+    const captured = captureContent(format, isAggregate)
     const response = await action({ ...prepared, format: captured.format })
     if (response instanceof Problem) return response
     const { etag, 'last-modified': modified, ...rest } = response.headers
@@ -74,7 +76,10 @@ function omitContentType ({ 'content-type': type, ...rest }: Record<string, stri
 }
 
 /** A format that keeps the content instead of writing it. */
-function captureContent (format: Format): { format: Format, getContent: () => Content | undefined } {
+function captureContent (
+  format: Format,
+  isAggregate: boolean
+): { format: Format, getContent: () => Content | undefined } {
   let content: Content | undefined
   const capture = (given: Content): string => {
     content = given
@@ -83,7 +88,7 @@ function captureContent (format: Format): { format: Format, getContent: () => Co
   return {
     format: {
       ...format,
-      item: (item, links) => capture({ item, links }),
+      item: (item, links) => capture({ item, links, isAggregate }),
       list: (items, links) => capture({ items, links })
     },
     getContent: () => content

@@ -53,7 +53,8 @@ export function createAction (collection: Collection, action: HttpAction): Actio
     if (outcome.kind !== 'entry' || !isRead) return exchange.render(outcome)
     return renderEntry(collection, request, outcome)
   }
-  const paged = withPage(collection, { action: handle, at: action.at, safe: isRead })
+  const isAggregate = action.aggregate !== undefined
+  const paged = withPage(collection, { action: handle, at: action.at, safe: isRead, isAggregate })
   return withTrace({ collection: collection.name, action: action.name }, paged)
 }
 

@@ -116,7 +116,12 @@ export interface ListLinks {
 
 /** The content of a page: an item or a list. */
 export type Content =
-  | { readonly item: object, readonly links: Links }
+  | {
+    readonly item: object
+    readonly links: Links
+    /** Whether it is not an item, but the groups and figures of an aggregate. */
+    readonly isAggregate?: boolean
+  }
   | { readonly items: readonly object[], readonly links: ListLinks }
 
 /** The home document of a service. */

@@ -4,6 +4,7 @@ import type { PageContext, Content, Format, Links } from './format.ts'
 import { renderCurl } from './html/curl.ts'
 import { renderItemForms, renderListForms } from './html/form.ts'
 import { renderEmptyList } from './html/empty.ts'
+import { renderGroups } from './html/groups.ts'
 import { renderHome } from './html/home.ts'
 import { getHeadline } from './html/headline.ts'
 import { renderItem, renderRelatedLinks } from './html/item.ts'
@@ -50,8 +51,15 @@ interface TitledBody {
   readonly body: Markup
 }
 
-function renderItemPage ({ item, links }: Extract<Content, { item: object }>, context: PageContext): TitledBody {
+function renderItemPage (content: Extract<Content, { item: object }>, context: PageContext): TitledBody {
+  const { item, links, isAggregate } = content
   const title = getHeadline(item, links, context.trail)
+  if (isAggregate === true) {
+    const body = markup`<h1><bdi>${title}</bdi></h1>
+${renderCurl(context)}
+${renderGroups(item, context)}`
+    return { title, body }
+  }
   const isPartial = context.search !== '' && links.self !== undefined
   const hint = isPartial &&
     markup`<p class="hint">This is a custom view. <a href="${links.self!.href}">Show the full item</a></p>`

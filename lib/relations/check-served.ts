@@ -37,7 +37,7 @@ function findUnrelated (
   const variants = served.filter((collection) => collection.baseStorage === baseStorage)
   const hasRelations = variants.some(({ features }) => features.some(({ name }) => name === feature.name))
   const isTarget = others.some((collection) => [...collection.attached.relations.values()].some((relation) => {
-    return relation.findTarget(collection).collection.baseStorage === baseStorage
+    return relation.findTarget(collection.app).collection.baseStorage === baseStorage
   }))
   const canRelate = targets.some((target) => served.some((collection) => collection.baseStorage === target.baseStorage))
   return hasRelations || isTarget || !canRelate ? [] : variants.slice(0, 1)

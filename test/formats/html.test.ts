@@ -641,6 +641,65 @@ test('the page of a safe action or of aggregates has their URL in its title, bre
   t.match(sent.payload, "</span>/users'</code>", 'a curl command without content would be another request')
 })
 
+test('the page of aggregates has a table of the groups and their figures', async (t) => {
+  const Order = Type.Object({
+    id: Type.Integer(),
+    status: Type.String(),
+    country: Type.Optional(Type.String()),
+    total: Type.Integer(),
+    createdAt: Type.String({ format: 'date-time' })
+  })
+  const createdAt = '2026-01-31T10:00:00.000Z'
+  const app = await build(t, define({
+    name: 'orders',
+    schema: Order,
+    id: { generate: 'storage' },
+    timestamps: false,
+    formats,
+    storage: memory({
+      items: [
+        { id: 1, status: 'open', country: '<b>', total: 10, createdAt },
+        { id: 2, status: 'paid', total: 20, createdAt },
+        { id: 3, status: 'paid', total: 25, createdAt }
+      ]
+    })
+  }).with(aggregates({ by: ['status', 'country'], of: { total: ['sum', 'avg'], createdAt: ['max'] } })))
+  const read = async (url: string) => (await request(app, `GET ${url}`, { fields: { accept } })).payload
+
+  const page = await read('/orders/aggregate?by=status,country&count=true&sum=total&max=createdAt&sort=-sum.total')
+  t.match(page, '<caption class="hint">Figures of orders by status, country</caption>')
+  const headings = [...page.matchAll(/<th scope="col"([^>]*)><a href="([^"]*)">([^<]*)</g)]
+  t.strictSame(headings.map(([, attributes, , name]) => `${name}${attributes}`), [
+    'status',
+    'country',
+    'count class="number"',
+    'sum.total class="number" aria-sort="descending"',
+    'max.createdAt'
+  ])
+  for (const [, , href] of headings) t.equal((await request(app, `GET ${href!.replaceAll('&amp;', '&')}`)).statusCode, 200)
+  const rows = [...page.matchAll(/<tr>(<th scope="row">.*)<\/tr>/g)].map(([, row]) => row)
+  t.equal(rows.length, 2)
+  t.match(rows[0], '<th scope="row"><bdi>paid</bdi></th><th scope="row"><span class="none">null</span></th>' +
+    '<td class="number">2</td><td class="number">45</td><td><time datetime="2026-01-31T10:00:00.000Z"')
+  t.match(rows[1], '<th scope="row"><bdi>open</bdi></th><th scope="row"><bdi>&lt;b&gt;</bdi></th>')
+  t.match(page, '<p class="count">2 groups</p>')
+  t.notMatch(page, '<dl>')
+
+  const whole = await read('/orders/aggregate?avg=total')
+  t.match(whole, '<caption class="hint">Figures of orders</caption>')
+  t.match(whole, /<tr><td class="number">18\.3+\d*<\/td><\/tr>/)
+  t.match(whole, '<p class="count">1 group</p>')
+  t.match(await read('/orders/aggregate?by=status&limit=1'), '<p class="count">1 group, and there are more</p>')
+  t.match(await read('/orders/aggregate?by=status&total.gt=99'), '<p class="empty">No items match.</p>')
+  const many = Array.from({ length: 1001 }, (_, index) => ({ id: index + 1, status: `s${index}`, total: 1, createdAt }))
+  const long = await build(t, define({ name: 'orders', schema: Order, id: { generate: 'storage' }, formats, storage: memory({ items: many }) })
+    .with(aggregates({ by: ['status'], maximum: 2000 })))
+  const { payload } = await request(long, 'GET /orders/aggregate?by=status', { fields: { accept } })
+  t.equal(payload.match(/<th scope="row">/g)?.length, 1000)
+  t.match(payload, '<p class="count">1000 groups, and there are more</p>')
+  t.match(await read('/orders'), /<th scope="col"><a href="\/orders\?sort=status">status<\/a>/)
+})
+
 test('the page of a problem lists what is invalid', async (t) => {
   const app = await build(t, users({ formats }).with(action('quote', {
     on: 'collection',

@@ -13,7 +13,7 @@ const maxColumns = 40
 
 /** Renders the items of a list as a table. */
 export function renderTable (items: readonly object[], links: readonly Links[], context: PageContext): Markup {
-  const { capabilities: { name, id, schemas: { read: { properties = {} } } }, related } = context
+  const { capabilities: { name, id, sorts, schemas: { read: { properties = {} } } }, related } = context
   const columns = getColumns(items, context)
   const findRelated = (item: object, index: number, column: string): Target => {
     return findTarget(Reflect.get(item, column), links[index] ?? {}, related.get(column))
@@ -34,7 +34,9 @@ export function renderTable (items: readonly object[], links: readonly Links[], 
   })
   return markup`<div class="scroll" role="region" aria-label="${name}" tabindex="0">
 <table>
-<thead><tr>${[id, ...columns].map((column) => renderHeading(column, numeric.has(column), context))}</tr></thead>
+<thead><tr>${[id, ...columns].map((column) => {
+  return renderHeading(column, { isNumber: numeric.has(column), canSort: sorts.includes(column) }, context)
+})}</tr></thead>
 <tbody>
 ${rows}</tbody>
 </table>
@@ -74,10 +76,14 @@ function isNumeric (column: string, items: readonly object[], schema: JsonSchema
 }
 
 /** The link of a heading sorts by its column, and reverses the order if the list is sorted by it already. */
-function renderHeading (column: string, isNumber: boolean, context: PageContext): Markup {
+export function renderHeading (
+  column: string,
+  { isNumber, canSort }: { readonly isNumber: boolean, readonly canSort: boolean },
+  context: PageContext
+): Markup {
   const sort = new URLSearchParams(context.search).get('sort')
   const next = sort === column ? `-${column}` : column
-  const label = context.capabilities.sorts.includes(column)
+  const label = canSort
     ? markup`<a href="${buildListUrl(context, { sort: next })}">${column}</a>`
     : markup`${column}`
   const attributes = renderAttributes({
