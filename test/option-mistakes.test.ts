@@ -131,7 +131,11 @@ const callees: Readonly<Record<string, Callee>> = {
     required: ['to', 'property'],
     optional: ['by', 'limit', 'order', 'filter', 'sort', 'references']
   },
-  memory: { call: (seed) => (memory as Untyped)(seed), valid: { items: [] }, required: ['items'] },
+  memory: {
+    call: (seed) => defineOrders('orders', (memory as Untyped)(seed)),
+    valid: { items: [] },
+    required: ['items']
+  },
   sqlite: { call: open(sqlite, new DatabaseSync(':memory:')), valid: {}, optional: sqlOptions },
   postgres: {
     call: open(postgres, { connect: run, on: run }),

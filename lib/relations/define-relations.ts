@@ -53,14 +53,14 @@ export function defineRelations (definitions: Definitions, given: GivenRelations
     const keys = findKeys(definitions, given, name)
     if (given[name] === undefined && incoming.length === 0 && keys.length === 0) return [name, definition]
     const feature = createFeature(definitions, relations, { incoming, keys })
-    const withRelations = definition.with(feature)
+    const extended = definition.with(feature)
     related.push({
       defined: toCollection(definition),
       feature,
       targets: Object.values(relations).map(({ to }) => toCollection(definitions[to]!)),
       isReferring: incoming.length > 0 || Object.values(relations).some(({ references }) => references === true)
     })
-    return [name, withRelations]
+    return [name, extended]
   }))
   const check = (registered: readonly ServedCollection[]): void => checkServed(registered, related)
   for (const { defined } of related) addAppCheck(defined.baseStorage, check)

@@ -51,8 +51,8 @@ const stale: Refusal = Object.freeze({ refused: 'stale' })
 export function memory (): <Item extends object>(shape: Shape) => Storage<Item>
 export function memory<Item extends object> (seed: Seed<Item>): Adapter<Item>
 export function memory<Item extends object> (seed?: Seed<Item>) {
-  checkSeed(seed)
   return (shape: Shape): Storage<Item> => {
+    checkSeed(seed)
     const table = new Table<Item>(shape)
     for (const item of seed?.items ?? []) {
       // The caller keeps the seed, while inserted items are frozen.
