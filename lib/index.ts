@@ -6,12 +6,12 @@ import { getRepresentationTypes } from './request/content.ts'
 import { toCollection } from './collection.ts'
 import type { Definition } from './collection.ts'
 import { NoDefinition } from './errors.ts'
-import { createErrorConverter, createErrorHandler } from './handler.ts'
+import { createErrorConverter, createErrorHandler } from './routes/handler.ts'
 import { createBodyReader } from './request/body.ts'
 import { varyByVersion } from './response/vary-by-version.ts'
 import { patchTypes } from './engine/patch.ts'
 import { registerCollection, getRegistered, runAppChecks } from './registry.ts'
-import { addRoutes } from './routes.ts'
+import { addRoutes } from './routes/routes.ts'
 import { checkStorages } from './storage-check.ts'
 
 /**
@@ -147,7 +147,7 @@ export type {
   Transaction
 } from './options.ts'
 export { ProblemError } from './failure.ts'
-export type { ActionEvent } from './actions/trace-action.ts'
+export type { ActionEvent } from './routes/trace-action.ts'
 export { schemaSql } from './schema-sql.ts'
 export { TransactionError } from './engine/transaction.ts'
 export { registry } from './registry.ts'

@@ -18,7 +18,7 @@ import type {
   PutOptions,
   RouteOptions
 } from './options.ts'
-import { mergeRouteOptions } from './route-options.ts'
+import { mergeRouteOptions } from './routes/route-options.ts'
 import type { ObjectSchema } from './schema/static.ts'
 
 // The options of define(), each in one row: what it must be, what it is if it is left out, and how a definition adds to

@@ -87,7 +87,7 @@ test('folders import only folders below them, and from the root only types and e
   // A page links to the other collections of the app, relations lead to them, and an older version is a definition of
   // its own.
   const known = [
-    'actions/page-context.ts imports registry.ts',
+    'routes/page-context.ts imports registry.ts',
     'features/version/version.ts imports define.ts',
     'features/version/version.ts imports option-table.ts',
     'relations/define-relations.ts imports registry.ts'

@@ -10,7 +10,7 @@ import type { ActionInfo } from '../engine/action-info.ts'
 import { isObject } from '../http/json-value.ts'
 import type { RouteOptions } from '../options.ts'
 import type { ServedCollection } from '../registry.ts'
-import { registerOptions } from '../route-options.ts'
+import { registerOptions } from '../routes/route-options.ts'
 
 // The options of the plugin `batch`, and the checks at boot.
 

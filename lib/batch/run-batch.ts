@@ -1,4 +1,4 @@
-import { tracePart } from '../actions/trace-action.ts'
+import { tracePart } from '../routes/trace-action.ts'
 import type { Collection } from '../collection.ts'
 import type { Progress } from '../engine/progress.ts'
 import { openTransaction } from '../engine/transaction.ts'

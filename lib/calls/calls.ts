@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { authorizeCall, isCallAllowed } from '../access/authorize.ts'
 import type { ActionName } from '../action.ts'
-import { withCallTrace } from '../actions/trace-action.ts'
+import { withCallTrace } from '../routes/trace-action.ts'
 import type {
   CallOptions,
   CallQuery,

@@ -5,7 +5,7 @@ import { BadMove } from '../errors.ts'
 import { buildCacheControl, toCachePolicy } from '../http/cache-control.ts'
 import { formatLocation } from '../http/location.ts'
 import { normalizePath } from '../request/request.ts'
-import { registerOptions } from '../route-options.ts'
+import { registerOptions } from '../routes/route-options.ts'
 
 /** The options of the plugin `moved`. */
 export interface MovedOptions {

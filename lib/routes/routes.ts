@@ -15,27 +15,27 @@ import {
   getCachePolicy,
   isHidden,
   isProtected
-} from './access/authorize.ts'
-import { getState } from './access/request-state.ts'
-import type { ActionName, AnyActionName } from './action.ts'
-import { createEarlyCheck } from './actions/early-checks.ts'
-import { createAction } from './actions/http-operation.ts'
-import { buildCollectionRoute, buildParentRoute } from './collection.ts'
-import type { Collection } from './collection.ts'
-import type { Format } from './formats/format.ts'
-import { actionInfos, toActionInfo, toAggregateInfo, toBulkInfo } from './engine/engine.ts'
-import { DuplicatePath } from './errors.ts'
+} from '../access/authorize.ts'
+import { getState } from '../access/request-state.ts'
+import type { ActionName, AnyActionName } from '../action.ts'
+import { createEarlyCheck } from './early-checks.ts'
+import { createAction } from './http-operation.ts'
+import { buildCollectionRoute, buildParentRoute } from '../collection.ts'
+import type { Collection } from '../collection.ts'
+import type { Format } from '../formats/format.ts'
+import { actionInfos, toActionInfo, toAggregateInfo, toBulkInfo } from '../engine/engine.ts'
+import { DuplicatePath } from '../errors.ts'
 import { createErrorHandler, createHandler, createNotFoundHandler, createOptionsHandlers } from './handler.ts'
 import type { GetOptionsHeaders, HandlerOptions } from './handler.ts'
-import { buildAllow } from './http/allow.ts'
-import { acceptsForms } from './http/cross-origin.ts'
-import { problem } from './http/problems.ts'
-import { bulkPatchTypes, patchTypes } from './engine/patch.ts'
-import type { createSwaggerConfig } from './openapi/description.ts'
-import { describeRoute, hiddenSchema } from './openapi/summary.ts'
-import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from './engine/action-info.ts'
-import type { RouteOptions } from './options.ts'
-import { getRepresentationTypes } from './request/content.ts'
+import { buildAllow } from '../http/allow.ts'
+import { acceptsForms } from '../http/cross-origin.ts'
+import { problem } from '../http/problems.ts'
+import { bulkPatchTypes, patchTypes } from '../engine/patch.ts'
+import type { createSwaggerConfig } from '../openapi/description.ts'
+import { describeRoute, hiddenSchema } from '../openapi/summary.ts'
+import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from '../engine/action-info.ts'
+import type { RouteOptions } from '../options.ts'
+import { getRepresentationTypes } from '../request/content.ts'
 import {
   checkHeaders,
   refuseBulkPreconditions,
@@ -45,8 +45,8 @@ import {
   refuseMethod,
   skipDeeperPaths,
   toError
-} from './request/headers.ts'
-import type { AcceptedContent } from './request/headers.ts'
+} from '../request/headers.ts'
+import type { AcceptedContent } from '../request/headers.ts'
 import { mergeRouteOptions, omitHooks } from './route-options.ts'
 
 interface ActionRoute {

@@ -1,4 +1,4 @@
-import type { RouteOptions } from './options.ts'
+import type { RouteOptions } from '../options.ts'
 
 const hooks = [
   'onRequest',
