@@ -18,11 +18,11 @@ export function checkServed (registered: readonly ServedCollection[], related: r
   const served = registered.map(({ collection }) => collection)
   const features = new Set<object>(related.map(({ feature }) => feature))
   const others = served.filter((collection) => !collection.features.some((feature) => features.has(feature)))
-  const unrelated = related.flatMap((definition) => findUnrelated(definition, served, others))
-  if (others.length < served.length || unrelated.length > 0) {
-    checkWriters(served, related.filter(({ isReferring }) => isReferring))
+  if (others.length < served.length) checkWriters(served, related.filter(({ isReferring }) => isReferring))
+  for (const definition of related) {
+    const unrelated = findUnrelated(definition, served, others)
+    if (unrelated !== undefined) warnOfMissingRelations(unrelated.name, definition.isReferring)
   }
-  for (const { name } of unrelated) warnOfMissingRelations(name)
 }
 
 /**
@@ -33,26 +33,28 @@ function findUnrelated (
   { defined: { baseStorage }, feature, targets }: RelatedDefinition,
   served: readonly Collection[],
   others: readonly Collection[]
-): Collection[] {
+): Collection | undefined {
   const variants = served.filter((collection) => collection.baseStorage === baseStorage)
   const hasRelations = variants.some(({ features }) => features.some(({ name }) => name === feature.name))
   const isTarget = others.some((collection) => [...collection.attached.relations.values()].some((relation) => {
     return relation.findTarget(collection.app).collection.baseStorage === baseStorage
   }))
   const canRelate = targets.some((target) => served.some((collection) => collection.baseStorage === target.baseStorage))
-  return hasRelations || isTarget || !canRelate ? [] : variants.slice(0, 1)
+  return hasRelations || isTarget || !canRelate ? undefined : variants[0]
 }
 
-function warnOfMissingRelations (name: string): void {
+/** An app may want that: the foreign keys of a database check references as well. */
+function warnOfMissingRelations (name: string, isReferring: boolean): void {
+  const what = isReferring ? 'its relations, and its references are not checked' : 'its relations'
   process.emitWarning(
-    `Collection ${name}: it is served without its relations, because relate() does not change the definitions that ` +
+    `Collection ${name}: it is served without ${what}, because relate() does not change the definitions that ` +
       'it gets. Register those that it returns, as in const related = relate(definitions, relations), and add ' +
       'further features to them.',
     { type: 'FastifyCollectionsWarning', code: 'FST_COLLECTION_NO_RELATIONS' }
   )
 }
 
-/** All definitions that write the same items have to check their references. */
+/** Beside a definition with references, all others that write the same items have to check them as well. */
 function checkWriters (served: readonly Collection[], referring: readonly RelatedDefinition[]): void {
   for (const collection of served) {
     const unchecked = referring.find(({ defined, feature }) => {
