@@ -52,8 +52,9 @@ function drawRow (draw: Draw, node: Node, id: Value): Row {
   return row
 }
 
-export function drawGraph (draw: Draw): Graph {
-  const names = ['c0', 'c1', 'c2', 'c3', 'c4'].slice(0, draw(fc.integer, { min: 3, max: 5 }))
+/** The names of the collections begin with the prefix. */
+export function drawGraph (draw: Draw, prefix: string): Graph {
+  const names = Array.from({ length: draw(fc.integer, { min: 3, max: 5 }) }, (_, index) => `${prefix}${index}`)
   const idTypes = new Map(names.map((name) => [name, drawOne(draw, ['string', 'integer'] as const)]))
   const edges = new Map<string, Edge[]>(names.map((name) => [name, []]))
   const keys = new Map<string, Record<string, Node['idType']>>(names.map((name) => [name, {}]))

@@ -9,14 +9,14 @@ import { softDelete } from '../../lib/features/soft-delete.ts'
 import collection, { define, registry } from '../../lib/index.ts'
 import type { Definition, Shape, Storage } from '../../lib/index.ts'
 import { relate } from '../../lib/relations/relate.ts'
+import { memory } from '../../lib/storage/memory.ts'
 import { request } from '../app.ts'
 import { links } from '../listing/goods.ts'
-import { noServers } from '../storage/databases.ts'
-import { storages } from '../storages.ts'
+import { databases, noServers } from '../storage/databases.ts'
 import { Caller, evaluateItem, evaluateList, Refused } from './graph.ts'
 import type { Edge, Graph, IncludedList, ListRequest, Node, Shown, Value } from './graph.ts'
 import { draws, drawGraph, drawInvisibleChanges, drawRequest, toContent, toParameters } from './random-graph.ts'
-import type { Change, Place } from './random-graph.ts'
+import type { Change, Draw, Place } from './random-graph.ts'
 
 // Random graphs of collections, with random rows and access. Each response is compared with what graph.ts computes.
 
@@ -168,7 +168,44 @@ async function walk (send: Send, target: string, content?: unknown): Promise<unk
 const limit = 4
 
 /** `npm test` is quick. */
-const numRuns = noServers === false ? 100 : 20
+const mostRuns = noServers === false ? 100 : 20
+
+interface Available {
+  readonly name: string
+  readonly skip: string | false
+  readonly numRuns: number
+  open (): Promise<Parameters<typeof serve>[1] & { end (): Promise<void> }>
+}
+
+const storages: readonly Available[] = [
+  {
+    name: 'memory',
+    skip: false,
+    numRuns: mostRuns,
+    open: async () => ({ storage: memory(), async prepare () {}, async end () {} })
+  },
+  ...databases.map(({ name, skip, open }): Available => ({
+    name,
+    skip,
+    numRuns: name === 'sqlite' ? mostRuns : 20,
+    async open () {
+      const database = await open()
+      const adapter = database.adapter()
+      return {
+        storage: adapter,
+        prepare: (definition) => adapter.createTable(definition),
+        end: () => database.end()
+      }
+    }
+  }))
+]
+
+let count = 0
+
+/** The tables of each graph have other names, and so have the statements that a database has prepared. */
+function drawNewGraph (draw: Draw): Graph {
+  return drawGraph(draw, `g${count++}_`)
+}
 
 /** Whether the responses to a request are those that the rules lead to. Returns false if they refuse it. */
 async function checkList (served: Served, graph: Graph, { node: { name }, listRequest, isFlat }: {
@@ -274,13 +311,15 @@ async function apply (served: Served, { node: { name }, row, kind }: Change): Pr
   if (kind === 'remove' || kind === 'create deleted') await calls.remove(id)
 }
 
-for (const { name, skip, open } of storages) {
+for (const { name, skip, numRuns, open } of storages) {
   test(`${name}: lists, items and calls show what the rules lead to`, { skip }, async (t) => {
     t.setTimeout(240_000)
+    const storage = await open()
+    t.after(() => storage.end())
     const counts = { allowed: 0, refused: 0 }
     await fc.assert(fc.asyncProperty(draws, fc.boolean(), async (draw, isFlat) => {
-      const graph = drawGraph(draw)
-      const served = await serve(graph, await open(t))
+      const graph = drawNewGraph(draw)
+      const served = await serve(graph, storage)
       for (const node of graph.values()) {
         const place: Place = { graph, node, levels: 3, isFlat }
         const listRequest = drawRequest(draw, place)
@@ -296,10 +335,12 @@ for (const { name, skip, open } of storages) {
 
   test(`${name}: what the caller cannot read changes nothing in its responses`, { skip }, async (t) => {
     t.setTimeout(240_000)
+    const storage = await open()
+    t.after(() => storage.end())
     let total = 0
     await fc.assert(fc.asyncProperty(draws, async (draw) => {
-      const graph = drawGraph(draw)
-      const served = await serve(graph, await open(t))
+      const graph = drawNewGraph(draw)
+      const served = await serve(graph, storage)
       const requests = [...graph.values()].map((node) => {
         return { node, listRequest: drawRequest(draw, { graph, node, levels: 3, isFlat: true }) }
       })
