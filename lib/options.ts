@@ -39,6 +39,8 @@ export interface Change<Item> {
   readonly item: Item
   /** The stored item; undefined on create. */
   readonly before: Readonly<Item> | undefined
+  /** The values of a new item that no client can choose: those that the scope of the caller, or the URI, sets. */
+  readonly imposed: Readonly<Partial<Item>>
   /** The caller of the request, or of the call from code; undefined if anonymous, and for the app itself. */
   readonly caller: Caller | undefined
   /**

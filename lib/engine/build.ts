@@ -104,14 +104,6 @@ interface ProposedItem {
   readonly id: Id | undefined
 }
 
-/** By new item: the values that the scope of the caller and the URI have set in it. */
-const imposedValues = new WeakMap<object, Readonly<Record<string, unknown>>>()
-
-/** Returns the values that no client can choose, of an item that `hooks.beforeValidation` gets. */
-export function getImposedValues (item: object): Readonly<Record<string, unknown>> {
-  return imposedValues.get(item) ?? {}
-}
-
 /** Calls `hooks.beforeValidation` and validates the item that it returns. */
 async function callBeforeValidation (
   { hooks }: Collection,
@@ -120,7 +112,6 @@ async function callBeforeValidation (
 ): Promise<object | Problem> {
   // The hook may change its argument, which shares objects with the stored item.
   const item = before === undefined ? proposed : cloneJson(proposed)
-  if (before === undefined && (scope ?? fixed) !== undefined) imposedValues.set(item, { ...scope?.values, ...fixed })
   let returned: unknown
   try {
     returned = await hooks.beforeValidation!({
@@ -128,6 +119,7 @@ async function callBeforeValidation (
       customAction,
       item,
       before: before?.item,
+      imposed: before === undefined ? { ...scope?.values, ...fixed } : {},
       caller,
       initiator,
       request

@@ -353,6 +353,45 @@ test('an item that beforeValidation returns must be within the scope', async (t)
   t.equal((await request('PATCH /notes/1', 'root', { title: 'gift' })).json().owner, 'bob')
 })
 
+test('beforeValidation gets the values that the scope and the URI set in a new item', async (t) => {
+  const seen: unknown[] = []
+  const request = await serve(t, notes({
+    hooks: {
+      beforeValidation: ({ action, item, imposed }) => {
+        seen.push([action, imposed])
+        return item
+      }
+    }
+  }))
+  await request('POST /notes', 'ada', { title: 'mine' })
+  await request('PATCH /notes/1', 'ada', { title: 'changed' })
+  await request('POST /notes', 'root', { title: 'any', owner: 'bob' })
+  t.strictSame(seen, [['create', { owner: 'ada' }], ['update', {}], ['create', {}]])
+
+  const nested: unknown[] = []
+  const Place = Type.Object({ id: Type.Integer(), name: Type.String() })
+  const places = define({ name: 'places', schema: Place, id: { generate: 'client' }, storage: memory() })
+  const Visit = Type.Object({ id: Type.String({ format: 'uuid' }), placeId: Type.Integer() })
+  const visits = define({
+    name: 'visits',
+    schema: Visit,
+    storage: memory(),
+    hooks: {
+      beforeValidation: ({ item, imposed }) => {
+        nested.push(imposed)
+        return item
+      }
+    }
+  }).with(within(places, 'placeId'))
+  const app = Fastify()
+  await app.register(collection, places)
+  await app.register(collection, visits)
+  t.teardown(() => app.close())
+  await app.inject({ method: 'POST', url: '/places', payload: { id: 7, name: 'x' } })
+  t.equal((await app.inject({ method: 'POST', url: '/places/7/visits', payload: {} })).statusCode, 201)
+  t.strictSame(nested, [{ placeId: 7 }])
+})
+
 test('the scope sets readOnly properties', async (t) => {
   const Kept = Type.Object({ id: Type.Integer(), owner: Type.String({ readOnly: true }), text: Type.String() })
   const kept = define({

@@ -6,7 +6,7 @@ import { BadOption } from '../../errors.ts'
 import { HookError } from '../../failure.ts'
 import { isObject } from '../../http/json-value.ts'
 import { Problem } from '../../http/problems.ts'
-import { buildItem, getImposedValues } from '../../engine/build.ts'
+import { buildItem } from '../../engine/build.ts'
 import type { BuiltItem, ItemOperation } from '../../engine/build.ts'
 import { getView } from '../../engine/view.ts'
 import type { Change, CommittedChange, HookOptions, Options, PendingWrite, StoredWrite } from '../../options.ts'
@@ -93,7 +93,7 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     const known = before && origins.entry.get(before)
     const content = accept(item, known?.item)
     const decided = known === undefined
-      ? await createItem(item, content, change)
+      ? await createItem(content, change)
       : await replaceItem(known, content, change)
     if (decided instanceof Problem) return decided
     // The current version builds items of its own type.
@@ -104,11 +104,11 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     return presented
   }
 
-  async function createItem (item: object, accepted: object, origin: Origin): Promise<BuiltItem | Problem> {
-    const id: Id | undefined = Reflect.get(item, current.id.property)
-    const values = getReadOnlyValues(item)
+  async function createItem (accepted: object, change: Change<object>): Promise<BuiltItem | Problem> {
+    const id: Id | undefined = Reflect.get(change.item, current.id.property)
+    const values = getReadOnlyValues(change.imposed)
     const content = { ...omitUndefined(accepted), ...values }
-    return buildItem(current, toOperation(current, origin, values), { kind: 'create', content, id })
+    return buildItem(current, toOperation(current, change, values), { kind: 'create', content, id })
   }
 
   async function replaceItem (before: Entry<Item>, accepted: object, origin: Origin): Promise<BuiltItem | Problem> {
@@ -117,8 +117,8 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   }
 
   /** Of the values that the scope and the URI set, those of properties that are readOnly in the current version. */
-  function getReadOnlyValues (item: object): Record<string, unknown> {
-    return Object.fromEntries(Object.entries(getImposedValues(item))
+  function getReadOnlyValues (imposed: object): Record<string, unknown> {
+    return Object.fromEntries(Object.entries(imposed)
       .map(([property, value]) => [toCurrentProperty(renamed, property), value] as const)
       .filter(([property]) => current.type.properties.named.get(property)?.readOnly === true))
   }
