@@ -455,6 +455,24 @@ for (const { name, skip, open } of databases) {
     }
     t.strictSame(await getGroups(app, 'min=amount&distinct=amount'), [{ by: {}, distinct: { amount: 2 }, min: { amount: 1 } }])
   })
+
+  test(`a number of JSON beyond the range of a double is refused: ${name}`, { skip }, async (t) => {
+    const database = await open()
+    t.after(() => database.end())
+    await database.run(
+      `CREATE TABLE counts (id INTEGER PRIMARY KEY, size ${name === 'postgres' ? 'JSONB' : 'TEXT'})`,
+      'INSERT INTO counts VALUES (1, \'{"width":1}\'), (2, \'{"width":1e999}\')'
+    )
+    const storage = database.adapter({ table: 'counts', version: { derived: true } })
+    const schema = Type.Object({ id: Type.Integer(), size: Type.Object({ width: Type.Number() }) })
+    const definition = define({ name: 'sales', schema, id: { generate: 'client' }, storage })
+      .with(aggregates({ by: ['size.width'], of: { 'size.width': ['sum', 'avg', 'max'] } }))
+    const app = await serve(t, definition)
+    for (const query of ['by=size.width', 'sum=size.width', 'avg=size.width', 'max=size.width']) {
+      const { status, code } = (await request(app, `GET /sales/aggregate?${query}`)).json()
+      t.strictSame([status, code], [400, 'invalid-query'], query)
+    }
+  })
 }
 
 test('each row counts once if an integer is larger than SQLite drivers return by default', async (t) => {

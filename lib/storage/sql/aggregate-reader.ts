@@ -3,6 +3,7 @@ import type { AggregateQuery, Aggregates, Context, DatePart, Figure, Query, Scal
 import { createWordMatcher } from '../search-words.ts'
 import { ConditionBuilder, isExactSearch } from './condition-builder.ts'
 import type { Row, SqlDialect } from './dialect.ts'
+import { numericKinds } from './kind.ts'
 import type { Layout } from './layout.ts'
 import { buildConditions } from './list-source.ts'
 import { getOperand } from './operand.ts'
@@ -242,19 +243,27 @@ async function aggregateChecked (
 const overflow = /integer overflow|out of range: overflow/
 
 async function readRows (
-  { dialect }: Layout,
+  layout: Layout,
   session: Session,
   statement: Statement,
-  { figures, filter }: AggregateQuery
+  query: AggregateQuery
 ): Promise<readonly Row[]> {
   try {
     return await session.rows(statement)
   } catch (error) {
-    const sum = figures.find(({ figure }) => figure === 'sum' || figure === 'avg')
-    if (sum === undefined || !('property' in sum)) throw error
-    // Servers may write messages in another language. Without values to compare, only a sum can be out of range.
+    const property = findNumber(layout, query)
+    if (property === undefined) throw error
+    // Servers may write messages in another language. Without values to compare, only a number of a group or a figure
+    // can be out of range.
     const isOverflow = overflow.test(String((error as Partial<Error> | undefined)?.message)) ||
-      (filter === undefined && dialect.isDataException(error))
-    throw isOverflow ? new InexactNumber(sum.property) : error
+      (query.filter === undefined && layout.dialect.isDataException(error))
+    throw isOverflow ? new InexactNumber(property) : error
   }
+}
+
+/** Returns a property with numbers that the groups or the figures have. */
+function findNumber (layout: Layout, { by, figures }: AggregateQuery): string | undefined {
+  return [...figures, ...by]
+    .map((part) => 'property' in part ? part.property : undefined)
+    .find((property) => property !== undefined && numericKinds.has(getOperand(layout, property, undefined).kind))
 }

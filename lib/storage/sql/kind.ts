@@ -10,7 +10,7 @@ export interface KindInfo {
 }
 
 const textual: ReadonlySet<Kind> = new Set<Kind>(['text', 'uuid', 'date', 'date-time'])
-const numeric: ReadonlySet<Kind> = new Set<Kind>(['integer', 'number'])
+export const numericKinds: ReadonlySet<Kind> = new Set<Kind>(['integer', 'number'])
 
 /** Returns the narrowest kind that can store every value of the schema; `json` if there is no other. */
 export function getKind (schema: JsonSchema): KindInfo {
@@ -20,7 +20,7 @@ export function getKind (schema: JsonSchema): KindInfo {
   if (others.length === 0) return { kind: first, nullable }
   const all = [first, ...others]
   if (all.every((kind) => textual.has(kind))) return { kind: 'text', nullable }
-  if (all.every((kind) => numeric.has(kind))) return { kind: 'number', nullable }
+  if (all.every((kind) => numericKinds.has(kind))) return { kind: 'number', nullable }
   return { kind: 'json', nullable }
 }
 
