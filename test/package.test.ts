@@ -7,7 +7,7 @@ import t, { test } from 'tap'
 import { countLoaded, listSteps } from '../bench/structure/loading.ts'
 import { install, pack, root, run } from './packed.ts'
 
-t.setTimeout(600_000)
+t.setTimeout(1_800_000)
 
 const bin = join(root, 'node_modules/.bin')
 const scratch = mkdtempSync(join(realpathSync(tmpdir()), 'fastify-collections-'))
