@@ -1,4 +1,5 @@
 import { runUnlessAborted, throwIfAborted, waitUnlessAborted } from './abort-watch.ts'
+import { BadStorageError } from './bad-storage.ts'
 import type {
   Adapter,
   Context,
@@ -74,7 +75,7 @@ function checkSeed (seed: unknown): void {
   const isValid = Array.isArray(items) && items.every((item) => typeof item === 'object' && item !== null)
   if (isValid && Object.keys(others).length === 0) return
   const message = 'memory() takes nothing, or an object with an array of items, as in memory({ items: [{ id: 1 }] }).'
-  throw Object.assign(new TypeError(message), { code: 'FST_COLLECTION_BAD_STORAGE' })
+  throw new BadStorageError(message)
 }
 
 /** All storages in the memory of the process are one database, whose transactions run one after another. */
