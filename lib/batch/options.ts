@@ -3,6 +3,7 @@ import { collectHooks, getRequestHooks } from '../access/check-hooks.ts'
 import { isDefinition, toCollection } from '../collection.ts'
 import type { Collection, Definition } from '../collection.ts'
 import { toActionInfo, actionInfos } from '../engine/engine.ts'
+import { readReceiptTimes } from '../engine/receipts.ts'
 import type { ReceiptSettings } from '../engine/receipts.ts'
 import { maxDelay } from '../engine/time-limit.ts'
 import { BadBatch } from '../errors.ts'
@@ -147,14 +148,13 @@ function checkNames (where: string, options: unknown, names: readonly string[]):
 
 function readReceipts (idempotency: BatchIdempotencyOptions = {}): ReceiptSettings {
   checkNames('idempotency', idempotency, idempotencyNames)
-  const { required = false, expiry = 86_400, lease = 30 } = idempotency
+  const { required = false } = idempotency
   if (typeof required !== 'boolean') {
     throw new BadBatch(`idempotency.required is ${JSON.stringify(required)}. Make it true or false.`)
   }
-  if (!([lease, expiry].every(Number.isFinite) && lease > 0 && lease <= expiry)) {
-    throw new BadBatch(`expiry is ${expiry} and lease is ${lease}. Both must be seconds, with 0 < lease <= expiry.`)
-  }
-  return { expiry: Math.ceil(expiry * 1000), lease: Math.ceil(lease * 1000) }
+  return readReceiptTimes(idempotency, (message) => {
+    throw new BadBatch(message)
+  })
 }
 
 /** Returns where the app serves the collections. Refuses those that a batch cannot contain. */

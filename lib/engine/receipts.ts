@@ -12,6 +12,17 @@ export interface ReceiptSettings {
   readonly lease: number
 }
 
+/** Reads the options, which are in seconds. `fail` is called with what is wrong. */
+export function readReceiptTimes (
+  { expiry = 86_400, lease = 30 }: { readonly expiry?: number, readonly lease?: number },
+  fail: (message: string) => never
+): ReceiptSettings {
+  if (!([lease, expiry].every(Number.isFinite) && lease > 0 && lease <= expiry)) {
+    fail(`expiry is ${expiry} and lease is ${lease}. Both must be seconds, with 0 < lease <= expiry.`)
+  }
+  return { expiry: Math.ceil(expiry * 1000), lease: Math.ceil(lease * 1000) }
+}
+
 /** A request with a key. */
 export interface KeyedRequest extends Pick<Receipt, 'key' | 'fingerprint'> {
   readonly context: Pick<Context, 'signal'>

@@ -4,7 +4,7 @@ import type { Response } from '../response/response.ts'
 import type { Collection } from '../collection.ts'
 import { changeOperation } from '../engine/operation.ts'
 import type { Operation, Outcome, Run } from '../engine/operation.ts'
-import { createReceiptRunner, digest } from '../engine/receipts.ts'
+import { createReceiptRunner, digest, readReceiptTimes } from '../engine/receipts.ts'
 import type { ReceiptSettings } from '../engine/receipts.ts'
 import { Problem } from '../http/problems.ts'
 import { describeHeaderParameters } from '../openapi/headers.ts'
@@ -74,7 +74,7 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
     inherited: true,
     setup (host) {
       host.checkOptions('idempotency', options, ['actions', 'required', 'expiry', 'lease'])
-      const { actions = ['create', 'update'], required = false, expiry = 86_400, lease = 30 } = options
+      const { actions = ['create', 'update'], required = false } = options
       const { http: { routes } } = host.collection
       host.require('receipts', 'idempotency stores responses')
       if (!isArray(actions)) {
@@ -88,14 +88,11 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
       if (typeof required !== 'boolean') {
         host.fail(`idempotency: required is ${JSON.stringify(required)}. Make it true or false.`)
       }
-      if (!([lease, expiry].every(Number.isFinite) && lease > 0 && lease <= expiry)) {
-        host.fail(`idempotency: expiry is ${expiry} and lease is ${lease}. ` +
-          'Both must be seconds, with 0 < lease <= expiry.')
-      }
+      const times = readReceiptTimes(options, (message) => host.fail(`idempotency: ${message}`))
       for (const action of actions) {
         checkKeyOwner(host, action, { allow: host.collection.access?.allow[action], route: routes[action] })
       }
-      const settings = { required, expiry: Math.ceil(expiry * 1000), lease: Math.ceil(lease * 1000) }
+      const settings = { required, ...times }
       const acceptsKey = ({ name, custom, bulk }: ActionInfo): boolean => {
         if (custom !== undefined) return !custom.idempotent
         // A repeated DELETE of all items that match would also remove those that match since.
