@@ -26,6 +26,7 @@ export function toOperation (part: PreparedPart, content: unknown, transaction: 
   const segment = action.at === 'item' ? address.segments[depth]! : ''
   const parsed = readContent(part, content)
   const operation: Operation = {
+    collection,
     door: 'batch',
     action,
     customAction: action.custom?.name,

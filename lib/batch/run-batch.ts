@@ -132,7 +132,7 @@ async function runPart (
   try {
     const traced = { collection: collection.name, action: action.name, requestId: own.request.id }
     return await tracePart(traced, async () => {
-      const outcome = await operation.steps.run(collection, operation)
+      const outcome = await operation.steps.run(operation)
       return outcome instanceof Problem ? outcome : renderPart(part, outcome)
     })
   } catch (thrown) {

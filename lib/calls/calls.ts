@@ -65,7 +65,6 @@ interface CallHost {
 
 /** A call whose caller is authorized. */
 interface OpenCall {
-  readonly collection: Collection
   readonly operation: Operation
   toStored (entry: Entry<object>, related?: RelatedData): StoredItem<object>
 }
@@ -81,8 +80,8 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     { id, content }: { id?: Id, content?: unknown }
   ): Promise<StoredItem<object>> {
     return runCall(id === undefined ? target : { ...target, id }, async () => {
-      const { collection, operation, toStored } = await openCall(host, actionInfos[action], options, { id, content })
-      const outcome = await operation.steps.run(collection, operation)
+      const { operation, toStored } = await openCall(host, actionInfos[action], options, { id, content })
+      const outcome = await operation.steps.run(operation)
       if (outcome instanceof Problem) return outcome
       // These actions lead to an entry.
       return toStored((outcome as EntryOutcome).entry)
@@ -102,16 +101,16 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
       const open = await openCall(host, actionInfos.read, options, { id })
       const query = toQuery(host, { expand }, ['expand'])
       if (query instanceof Problem) return query
-      const outcome = await open.operation.steps.run(open.collection, withQuery(open.operation, query))
+      const outcome = await open.operation.steps.run(withQuery(open.operation, query))
       if (outcome instanceof Problem) return outcome
       const { entry, related } = outcome as EntryOutcome
       return open.toStored(entry, related)
     })
   }
 
-  async function readPage ({ collection, operation }: OpenCall, paged: Operation): Promise<PageOutcome> {
+  async function readPage (operation: Operation): Promise<PageOutcome> {
     // A list leads to a page.
-    return runCall(target, async () => await operation.steps.run(collection, paged) as PageOutcome | Problem)
+    return runCall(target, async () => await operation.steps.run(operation) as PageOutcome | Problem)
   }
 
   /** Reads the first page. The caller is authorized once. */
@@ -119,9 +118,9 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     const open = await runCall(target, () => openCall(host, actionInfos.list, options))
     const given = await runCall(target, async () => toQuery(host, query, queryNames))
     // Code reads as many items at a time as clients can.
-    const { maximum } = open.collection.lists.limit
+    const { maximum } = open.operation.collection.lists.limit
     const operation = withQuery(open.operation, given, { limit: maximum })
-    return { open, operation, first: await readPage(open, operation) }
+    return { open, operation, first: await readPage(operation) }
   }
 
   async function * pages (
@@ -140,7 +139,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
       options.signal?.throwIfAborted()
       // The items are counted once.
       const next = { ...listQuery, after: getPosition(last, order), count: false }
-      const following = await readNext(open, changeOperation(operation, { query: () => next }))
+      const following = await readNext(changeOperation(operation, { query: () => next }))
       page = following.page
       related = following.related
     }
@@ -164,8 +163,8 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
 
   async function remove (id: Id, options: WriteCallOptions = {}): Promise<void> {
     await runCall({ ...target, id }, async () => {
-      const { collection, operation } = await openCall(host, actionInfos.remove, options, { id })
-      return operation.steps.run(collection, operation)
+      const { operation } = await openCall(host, actionInfos.remove, options, { id })
+      return operation.steps.run(operation)
     })
   }
 
@@ -216,8 +215,8 @@ function createBulkCalls (host: CallHost): Record<string, unknown> {
   async function createMany (bulk: BulkAction, items: unknown, options: CallOptions = {}): Promise<unknown> {
     if (!Array.isArray(items)) throw new TypeError('createMany() takes an array of items.')
     return runCall(target, async () => {
-      const { collection, operation, toStored } = await openCall(host, toBulkInfo(bulk), options, { content: items })
-      const outcome = await operation.steps.run(collection, operation)
+      const { operation, toStored } = await openCall(host, toBulkInfo(bulk), options, { content: items })
+      const outcome = await operation.steps.run(operation)
       // An array leads to entries.
       return outcome instanceof Problem ? outcome : (outcome as ManyOutcome).entries.map((entry) => toStored(entry))
     })
@@ -232,8 +231,7 @@ function createBulkCalls (host: CallHost): Record<string, unknown> {
       const open = await openCall(host, toBulkInfo(bulk), options, { content: patch })
       const given = toQuery(host, query, manyQueryNames)
       if (given instanceof Problem) return given
-      const { collection, operation } = open
-      const outcome = await operation.steps.run(collection, withQuery(operation, given))
+      const outcome = await open.operation.steps.run(withQuery(open.operation, given))
       if (outcome instanceof Problem) return outcome
       const { ids } = outcome as MatchedOutcome
       return { count: ids.length, ids }
@@ -267,10 +265,10 @@ function createAggregateCall (host: CallHost): Record<string, unknown> {
 
   async function callAggregate (query: object = {}, options: CallOptions = {}): Promise<object> {
     return runCall({ collection: host.name }, async () => {
-      const { collection, operation } = await openCall(host, toAggregateInfo(aggregate!), options)
+      const { operation } = await openCall(host, toAggregateInfo(aggregate!), options)
       const given = toQuery(host, query, aggregateQueryNames)
       if (given instanceof Problem) return given
-      const outcome = await operation.steps.run(collection, changeOperation(operation, {
+      const outcome = await operation.steps.run(changeOperation(operation, {
         getRawQuery: () => given.value,
         query () {
           // A copy of an object is one.
@@ -293,8 +291,8 @@ function createActionCalls (host: CallHost): Record<string, unknown> {
   ): Promise<unknown> {
     return runCall({ collection: host.name, id }, async () => {
       const parts = { id, content: input }
-      const { collection, operation, toStored } = await openCall(host, toActionInfo(action), options, parts)
-      const outcome = await operation.steps.run(collection, operation)
+      const { operation, toStored } = await openCall(host, toActionInfo(action), options, parts)
+      const outcome = await operation.steps.run(operation)
       if (outcome instanceof Problem) return outcome
       // A custom action leads to an output or an entry, or to neither.
       const { output, entry } = outcome as Extract<Outcome, { kind: 'output' }>
@@ -346,6 +344,7 @@ async function openCall (
   const givenIds = isCreate && isApp && !(parsed instanceof Problem) ? getGivenIds(collection, parsed.value) : []
   if (givenIds instanceof Problem) throw givenIds
   const operation: Operation = {
+    collection,
     door: 'code',
     action,
     customAction: action.custom?.name,
@@ -391,7 +390,7 @@ async function openCall (
       return buildEtag(presentation, view.type.getVersion(entry), format)
     }
   })
-  return { collection, operation, toStored }
+  return { operation, toStored }
 }
 
 /** Runs the work in a transaction. */

@@ -1,4 +1,3 @@
-import type { Collection } from '../collection.ts'
 import { toPointer } from '../http/json-pointer.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { findEntries } from '../listing/entries.ts'
@@ -33,19 +32,19 @@ import type { Decision } from './write.ts'
 
 // The six actions. Each returns an outcome, which the door renders, or a problem.
 
-export const read: Run = async (collection, operation) => {
-  const { id, storage, context, transaction } = operation
+export const read: Run = async (operation) => {
+  const { collection, id, storage, context, transaction } = operation
   const listQuery = operation.query()
   if (listQuery instanceof Problem) return listQuery
-  const found = await operation.steps.find(collection, operation, { id, storage, context })
+  const found = await operation.steps.find(operation, { id, storage, context })
   if (isFinal(found)) return found
   if (found === undefined) return problem('not-found')
   transaction?.deleteListed(collection, found.id)
   return { kind: 'entry', entry: found, created: false, listQuery }
 }
 
-export const list: Run = async (collection, operation) => {
-  const { view: { lists }, storage, context, transaction } = operation
+export const list: Run = async (operation) => {
+  const { collection, view: { lists }, storage, context, transaction } = operation
   const listQuery = operation.query()
   if (listQuery instanceof Problem) return listQuery
   const found = await findEntries(lists, listQuery, { storage, context })
@@ -57,40 +56,39 @@ export const list: Run = async (collection, operation) => {
 }
 
 /** Replaces an item, or creates it if the definition and the caller's rights allow that. */
-export const replace: Run = (collection, operation) => {
-  const mayCreate = collection.put.create && operation.id !== undefined
-  return mayCreate ? replaceOrCreate(collection, operation) : replaceItem(collection, operation, false)
+export const replace: Run = (operation) => {
+  const mayCreate = operation.collection.put.create && operation.id !== undefined
+  return mayCreate ? replaceOrCreate(operation) : replaceItem(operation, false)
 }
 
-async function replaceOrCreate (collection: Collection, operation: Operation): Promise<Outcome | Problem> {
-  return replaceItem(collection, operation, await operation.canCreate())
+async function replaceOrCreate (operation: Operation): Promise<Outcome | Problem> {
+  return replaceItem(operation, await operation.canCreate())
 }
 
-function replaceItem (collection: Collection, operation: Operation, canCreate: boolean): Promise<Outcome | Problem> {
-  return writeItem(collection, operation, 'before', (before) => {
+function replaceItem (operation: Operation, canCreate: boolean): Promise<Outcome | Problem> {
+  return writeItem(operation, 'before', (before) => {
     if (before === undefined && !canCreate) return Promise.resolve(problem('not-found'))
-    return decideFromContent(collection, operation, 'replace', before)
+    return decideFromContent(operation, 'replace', before)
   })
 }
 
-export const update: Run = (collection, operation) => {
-  return writeItem(collection, operation, 'before', (before) => {
+export const update: Run = (operation) => {
+  return writeItem(operation, 'before', (before) => {
     if (before === undefined) return Promise.resolve(problem('not-found'))
-    return decideFromContent(collection, operation, 'update', before)
+    return decideFromContent(operation, 'update', before)
   })
 }
 
 /** The preconditions come before the content is read: RFC 9110, section 13.2.1. */
 function decideFromContent (
-  collection: Collection,
   operation: Operation,
   kind: 'replace' | 'update',
   before: Entry<object> | undefined
 ): Promise<Decision | Problem> {
-  const content = operation.check?.(before) ?? operation.steps.content(collection, operation, before)
+  const content = operation.check?.(before) ?? operation.steps.content(operation, before)
   if (content instanceof Problem) return Promise.resolve(content)
   const { value, base } = content
-  return buildItem(collection, operation, {
+  return buildItem(operation, {
     kind: before === undefined ? 'create' : kind,
     content: value,
     before,
@@ -99,16 +97,16 @@ function decideFromContent (
   })
 }
 
-export const remove: Run = async (collection, operation) => {
-  const { id, storage, context, check, returnsRemoved, steps, transaction, progress } = operation
+export const remove: Run = async (operation) => {
+  const { collection, id, storage, context, check, returnsRemoved, steps, transaction, progress } = operation
   const needsItem = check !== undefined ||
     returnsRemoved ||
     collection.hooks.afterCommit !== undefined ||
     steps.write !== innermost.write ||
-    needsTransaction(collection, operation) ||
+    needsTransaction(operation) ||
     (id !== undefined && transaction?.hasListed(collection, id) === true)
   if (needsItem) {
-    return writeItem(collection, operation, 'before', async (before) => {
+    return writeItem(operation, 'before', async (before) => {
       if (before === undefined) return problem('not-found')
       return check?.(before) ?? { remove: true }
     })
@@ -120,22 +118,22 @@ export const remove: Run = async (collection, operation) => {
     if (refusal === undefined) return { kind: 'removed', entry: undefined }
     if (refusal.refused !== 'not-found') return refusalToProblem(refusal)
   }
-  return explainMissing(collection, operation)
+  return explainMissing(operation)
 }
 
 /** Creates one item, or those of an array that a feature has accepted: all of them or none. */
-export const create: Run = async (collection, operation) => {
-  const content = operation.steps.content(collection, operation, undefined)
+export const create: Run = async (operation) => {
+  const content = operation.steps.content(operation, undefined)
   if (content instanceof Problem) return content
-  if (content.isMany === true) return createMany(collection, operation, content)
-  const built = await buildItem(collection, operation, { kind: 'create', content: content.value, id: operation.id })
+  if (content.isMany === true) return createMany(operation, content)
+  const built = await buildItem(operation, { kind: 'create', content: content.value, id: operation.id })
   if (built instanceof Problem) return built
   const change: ItemChange = { action: 'create', before: undefined, item: built.item }
-  const outcome = await storeChanges(collection, operation, { changes: [change], toOutcome: toCreated })
+  const outcome = await storeChanges(operation, { changes: [change], toOutcome: toCreated })
   if (outcome instanceof Problem) return outcome
   if (isRefusal(outcome)) return refusalToProblem(outcome)
-  if (collection.hooks.afterCommit === undefined) return outcome
-  await notifyChanges(collection, operation, [{ ...change, after: (outcome as EntryOutcome).entry }])
+  if (operation.collection.hooks.afterCommit === undefined) return outcome
+  await notifyChanges(operation, [{ ...change, after: (outcome as EntryOutcome).entry }])
   return outcome
 }
 
@@ -144,11 +142,11 @@ function toCreated (entries: ReadonlyArray<Entry<object> | undefined>): EntryOut
 }
 
 /** 422 reports the failures of all items, each with its index. It ends after as many as a problem lists. */
-async function createMany (collection: Collection, operation: Operation, content: Content): Promise<Outcome | Problem> {
+async function createMany (operation: Operation, content: Content): Promise<Outcome | Problem> {
   const items: object[] = []
   const failures: Failure[] = []
   for (const [index, value] of (content.value as readonly unknown[]).entries()) {
-    const built = await buildItem(collection, operation, { kind: 'create', content: value, id: operation.ids?.[index] })
+    const built = await buildItem(operation, { kind: 'create', content: value, id: operation.ids?.[index] })
     if (!(built instanceof Problem)) items.push(built.item)
     else if (built.name === 'validation-failed') failures.push(...getFailures(built, index))
     else return built
@@ -159,16 +157,16 @@ async function createMany (collection: Collection, operation: Operation, content
     return problem('validation-failed', { detail: 'No item was created.', properties: { errors } })
   }
   const changes = items.map((item): ItemChange => ({ action: 'create', before: undefined, item }))
-  const writeMany = collection.attached.bulk.get('create')?.createWriteMany?.(operation)
+  const writeMany = operation.collection.attached.bulk.get('create')?.createWriteMany?.(operation)
   const writing = writeMany === undefined ? operation : changeOperation(operation, { writeMany })
-  const outcome = await storeChanges(collection, writing, {
+  const outcome = await storeChanges(writing, {
     changes,
     toOutcome: (entries) => ({ kind: 'many', entries: entries as ReadonlyArray<Entry<object>> })
   })
   if (outcome instanceof Problem) return outcome
   if (isRefusal(outcome)) return toManyProblem(outcome)
   const { entries } = outcome as Extract<Outcome, { kind: 'many' }>
-  await notifyChanges(collection, operation, changes.map((change, index) => ({ ...change, after: entries[index] })))
+  await notifyChanges(operation, changes.map((change, index) => ({ ...change, after: entries[index] })))
   return outcome
 }
 
@@ -198,12 +196,12 @@ function getFailures ({ properties }: Problem, index: number): Failure[] {
   return failures.map((failure) => ({ ...failure, pointer: toPointer([String(index)]) + failure.pointer }))
 }
 
-const findEntry: Find = (_collection, _operation, { id, storage, context, isMissing }) => {
+const findEntry: Find = (_operation, { id, storage, context, isMissing }) => {
   return id === undefined || isMissing === true ? Promise.resolve(undefined) : storage.find(id, context)
 }
 
 /** The representation, or the stored item after the patch. */
-const readContent: ReadContent = (_collection, operation, before) => {
+const readContent: ReadContent = (operation, before) => {
   const isPatch = operation.action.name === 'update' && before !== undefined
   const content = isPatch ? operation.patch(before.item) : operation.content()
   return content instanceof Problem ? content : { value: content.value, base: before?.item }

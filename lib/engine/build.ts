@@ -1,5 +1,4 @@
 import { checkScope } from '../access/scope.ts'
-import type { Collection } from '../collection.ts'
 import { HookError } from '../failure.ts'
 import { toPointer } from '../http/json-pointer.ts'
 import { cloneJson } from '../http/json-value.ts'
@@ -26,7 +25,7 @@ export interface ItemSource {
 
 /** The parts of an operation that an item depends on. */
 export type ItemOperation =
-  Pick<Operation, 'view' | 'fixed' | 'scope' | 'customAction' | 'caller' | 'initiator' | 'request'>
+  Pick<Operation, 'collection' | 'view' | 'fixed' | 'scope' | 'customAction' | 'caller' | 'initiator' | 'request'>
 
 /** The item to write. The object distinguishes it from a problem. */
 export interface BuiltItem {
@@ -35,12 +34,10 @@ export interface BuiltItem {
 
 /** Builds the item that a write stores. Returns 422 if the content is invalid. */
 export async function buildItem (
-  collection: Collection,
   operation: ItemOperation,
   { kind, content, before, base = before?.item, id = before?.id }: ItemSource
 ): Promise<BuiltItem | Problem> {
-  const { hooks } = collection
-  const { fixed, scope, view: { type } } = operation
+  const { collection: { hooks }, fixed, scope, view: { type } } = operation
   const drafted = type.draft({ kind, content, base, id, fixed, scope: scope?.values })
   if (drafted instanceof Problem) return drafted
   // The hook gets valid content, such as a password that it hashes.
@@ -52,9 +49,9 @@ export async function buildItem (
   const draftId: unknown = Reflect.get(draft, type.id.property)
   const complete = hooks.beforeValidation === undefined
     ? type.complete(draft)
-    : await callBeforeValidation(collection, operation, { action: kind, item: draft, before, id })
+    : await callBeforeValidation(operation, { action: kind, item: draft, before, id })
   if (complete instanceof Problem) return complete
-  const refined = shouldRefine(collection, type) ? type.refine(complete, { id, fixed }) : complete
+  const refined = shouldRefine(operation) ? type.refine(complete, { id, fixed }) : complete
   const item = refined instanceof Promise ? await refined : refined
   if (item instanceof Problem) return item
   return (before === undefined ? checkAddress(type, item, draftId) : undefined) ??
@@ -63,8 +60,8 @@ export async function buildItem (
 }
 
 /** Whether the library of the schema checks the item to write. An older version writes an item of the current one. */
-export function shouldRefine ({ versionOf }: Collection, { refinement }: ItemType): boolean {
-  return refinement !== undefined && versionOf === undefined
+export function shouldRefine ({ collection, view: { type } }: Pick<Operation, 'collection' | 'view'>): boolean {
+  return type.refinement !== undefined && collection.versionOf === undefined
 }
 
 interface ActionReturn {
@@ -77,21 +74,19 @@ interface ActionReturn {
 
 /** Builds the item that a custom action writes. The app decides, so it can set properties that are `readOnly`. */
 export async function buildReturnedItem (
-  collection: Collection,
   operation: ItemOperation,
   { returned, before, source }: ActionReturn
 ): Promise<object | Problem> {
-  const { hooks } = collection
-  const { fixed, scope, view: { type } } = operation
+  const { collection: { hooks }, fixed, scope, view: { type } } = operation
   const accepted = type.acceptChanged(returned, before.item, { source, id: before.id })
   if (accepted instanceof Problem) return accepted
   const failed = fixed && type.checkFixed(accepted, fixed)
   if (failed !== undefined) return failed
   const complete = hooks.beforeValidation === undefined
     ? accepted
-    : await callBeforeValidation(collection, operation, { action: 'update', item: accepted, before, id: before.id })
+    : await callBeforeValidation(operation, { action: 'update', item: accepted, before, id: before.id })
   if (complete instanceof Problem) return complete
-  const item = shouldRefine(collection, type) ? await type.refine(complete, { id: before.id, fixed }) : complete
+  const item = shouldRefine(operation) ? await type.refine(complete, { id: before.id, fixed }) : complete
   if (item instanceof Problem) return item
   return (scope && checkScope(item, scope)) ?? item
 }
@@ -106,8 +101,7 @@ interface ProposedItem {
 
 /** Calls `hooks.beforeValidation` and validates the item that it returns. */
 async function callBeforeValidation (
-  { hooks }: Collection,
-  { view: { type }, scope, fixed, customAction, caller, initiator, request }: ItemOperation,
+  { collection: { hooks }, view: { type }, scope, fixed, customAction, caller, initiator, request }: ItemOperation,
   { action, item: proposed, before, id }: ProposedItem
 ): Promise<object | Problem> {
   // The hook may change its argument, which shares objects with the stored item.

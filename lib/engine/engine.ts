@@ -64,14 +64,14 @@ function getStepsName ({ name, bulk, aggregate }: ActionInfo): string {
 /** 404 if the parent of a nested collection does not exist for the caller. From code, the URI sets no parent. */
 function withParentCheck ({ attached: { parent } }: Collection, next: Run): Run {
   if (parent === undefined) return next
-  return async (collection, operation) => {
+  return async (operation) => {
     const id = operation.fixed?.[parent.property]
-    if (id === undefined) return next(collection, operation)
+    if (id === undefined) return next(operation)
     const context = withScope(operation.parentScope, operation.context)
     // A part of a batch may be about a parent that an earlier part has created.
     const storage = operation.transaction?.join(parent.collection) ?? parent.collection.storage
     const entry = await storage.find(id, context)
-    return entry === undefined ? problem('not-found') : next(collection, operation)
+    return entry === undefined ? problem('not-found') : next(operation)
   }
 }
 

@@ -28,6 +28,7 @@ export interface AbortableContext extends Context {
 
 /** What is wanted. A door makes it, after it has authorized the caller; layers pass on changed copies. */
 export interface Operation {
+  readonly collection: Collection
   /** Where it comes from. */
   readonly door: Door
   /** What it does. */
@@ -207,19 +208,16 @@ export interface WriteOptions {
   readonly transaction: OpenTransaction | undefined
 }
 
-export type Run = (collection: Collection, operation: Operation) => Promise<Outcome | Problem>
+export type Run = (operation: Operation) => Promise<Outcome | Problem>
 export type Find = (
-  collection: Collection,
   operation: Operation,
   options: FindOptions
 ) => Promise<Entry<object> | Moved | Problem | undefined>
 export type ReadContent = (
-  collection: Collection,
   operation: Operation,
   before: Entry<object> | undefined
 ) => Content | Problem
 export type Write = (
-  collection: Collection,
   operation: Operation,
   changes: readonly ItemChange[],
   options: WriteOptions
@@ -309,7 +307,7 @@ export interface Steps {
  * request.
  *
  * @example
- * next(collection, changeOperation(operation, { returnsRemoved: true }))
+ * next(changeOperation(operation, { returnsRemoved: true }))
  */
 export function changeOperation (operation: Operation, changes: Partial<Operation>): Operation {
   return Object.assign(Object.create(operation) as Operation, changes)

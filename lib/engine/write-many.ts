@@ -1,5 +1,4 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Collection } from '../collection.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { toIncomparableProblem } from '../listing/entries.ts'
@@ -25,36 +24,35 @@ type DecideEach = (before: Entry<object>) => Promise<Decision | Problem>
 
 /** Changes all items that match, with one merge patch. */
 export function createUpdateMany (maximum: number): Run {
-  return async (collection, operation) => {
+  return async (operation) => {
     // Parsed once: it is the same for all items.
     const content = operation.content()
     if (content instanceof Problem) return content
     if (!isObject(content.value)) return validationProblem([{ pointer: '', message: 'must be object' }])
     const { type } = operation.view
     const patched = changeOperation(operation, { patch: (item) => applyParsedPatch(type, item, content.value) })
-    return writeMatching(collection, patched, maximum, async (before) => {
-      const changed = patched.steps.content(collection, patched, before)
+    return writeMatching(patched, maximum, async (before) => {
+      const changed = patched.steps.content(patched, before)
       if (changed instanceof Problem) return changed
       const { value, base } = changed
-      return buildItem(collection, patched, { kind: 'update', content: value, before, base, id: before.id })
+      return buildItem(patched, { kind: 'update', content: value, before, base, id: before.id })
     })
   }
 }
 
 /** Removes all items that match. */
 export function createRemoveMany (maximum: number): Run {
-  return (collection, operation) => writeMatching(collection, operation, maximum, async () => ({ remove: true }))
+  return (operation) => writeMatching(operation, maximum, async () => ({ remove: true }))
 }
 
 async function writeMatching (
-  collection: Collection,
   operation: Operation,
   maximum: number,
   decide: DecideEach
 ): Promise<Outcome | Problem> {
   const query = readQuery(operation, maximum)
   if (query instanceof Problem) return query
-  const { storage: ownStorage, transaction: joined } = operation
+  const { collection, storage: ownStorage, transaction: joined } = operation
   // No transaction is open while `hooks.beforeValidation` or a refinement runs: they may use the same connection.
   const callsApp = collection.hooks.beforeValidation !== undefined ||
     (operation.action.name === 'update' && operation.view.type.refinement?.callsApp === true)
@@ -64,17 +62,17 @@ async function writeMatching (
 
   const attempt: Work<Outcome> = async (storage, transaction) => {
     changes = []
-    const found = await findMatching(collection, operation, { storage, query, isLocked: isInside })
+    const found = await findMatching(operation, { storage, query, isLocked: isInside })
     if (found instanceof Problem) return found
     for (const entry of found) {
       joined?.checkListed(collection, entry.id, { current: entry, scope: operation.context.scope })
       const decision = await decide(entry)
       if (decision instanceof Problem) return nameItem(decision, entry.id)
-      const change = toChange(collection, operation, entry, decision)
+      const change = toChange(operation, entry, decision)
       if (change !== undefined) changes.push(change)
     }
     const writing = changeOperation(operation, { writeMany: createWriteMany(operation) })
-    return storeChanges(collection, writing, {
+    return storeChanges(writing, {
       changes,
       toOutcome (entries) {
         written = entries
@@ -86,11 +84,11 @@ async function writeMatching (
 
   for (let attempts = 1; ; attempts++) {
     const result = isInside
-      ? await runTransaction(collection, operation, attempt)
+      ? await runTransaction(operation, attempt)
       : await attempt(ownStorage, undefined)
     if (result instanceof Problem) return result
     if (!isRefusal(result)) {
-      await notifyChanges(collection, operation, changes.map((change, index) => ({ ...change, after: written[index] })))
+      await notifyChanges(operation, changes.map((change, index) => ({ ...change, after: written[index] })))
       return result
     }
     // A transaction of the app cannot begin again here.
@@ -140,7 +138,6 @@ interface FindOptions {
 }
 
 async function findMatching (
-  collection: Collection,
   operation: Operation,
   { storage, query, isLocked }: FindOptions
 ): Promise<ReadonlyArray<Entry<object>> | Problem> {
@@ -150,7 +147,7 @@ async function findMatching (
   } catch (error) {
     return toIncomparableProblem(error)
   }
-  logUnreadable(collection.name, page, operation)
+  logUnreadable(operation.collection.name, page, operation)
   if (!page.more) return page.entries
   return problem('too-many-matches', {
     detail: `More than ${query.limit} items match, and nothing was changed. Add conditions, and repeat the request.`,

@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { checkScope } from '../access/scope.ts'
-import type { Collection } from '../collection.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { CommittedChange } from '../options.ts'
 import { isRefusal, refusalToProblem } from '../response/refusal.ts'
@@ -40,14 +39,13 @@ export type Decide = (
  * it decides within the transaction, and no other request can change the item in the meantime.
  */
 export async function writeItem (
-  collection: Collection,
   operation: Operation,
   decides: 'before' | 'inside',
   decide: Decide
 ): Promise<Outcome | Problem> {
-  const { id, storage: ownStorage, context, transaction: joined, steps, action } = operation
+  const { collection, id, storage: ownStorage, context, transaction: joined, steps, action } = operation
   const hasItem = action.at === 'item'
-  if (hasItem && id === undefined) return explainMissing(collection, operation)
+  if (hasItem && id === undefined) return explainMissing(operation)
   const isInside = decides === 'inside'
   let written: ItemChange | undefined
   let after: Entry<object> | undefined
@@ -59,12 +57,12 @@ export async function writeItem (
     // A call that has joined a transaction does that itself.
     if (isLocked && joined === undefined && id !== undefined) transaction.addLocked(collection, id)
     const readContext = isLocked ? new LockingContext(context) : context
-    const before = hasItem ? await steps.find(collection, operation, { id, storage, context: readContext }) : undefined
+    const before = hasItem ? await steps.find(operation, { id, storage, context: readContext }) : undefined
     if (isFinal(before)) return before
     if (id !== undefined) joined?.checkListed(collection, id, { current: before, scope: context.scope })
     const decision = await decide(before, transaction)
     if (decision instanceof Problem) return decision
-    const change = toChange(collection, operation, before, decision)
+    const change = toChange(operation, before, decision)
     // The app may have written to the item itself, or removed it.
     const current = isLocked && change === undefined && before !== undefined
       ? await storage.find(before.id, readContext)
@@ -77,7 +75,7 @@ export async function writeItem (
     }
     const changes = change === undefined ? [] : [change]
     const inside = isInside ? { storage, transaction, isInTransaction: transaction !== undefined } : undefined
-    const stored = await storeChanges(collection, operation, { changes, toOutcome, inside })
+    const stored = await storeChanges(operation, { changes, toOutcome, inside })
     written = change
     const idExists = before === undefined &&
       !isInside &&
@@ -95,27 +93,27 @@ export async function writeItem (
   const isTransactional = isInside && (!action.safe || joined !== undefined) && ownStorage.supports.transactions
   const run = (): Promise<Outcome | Refusal | Problem> => {
     if (!isTransactional) return attempt(ownStorage, undefined)
-    return runTransaction(collection, operation, attempt, { isForApp: true })
+    return runTransaction(operation, attempt, true)
   }
   // It waits for other writes to the item before it takes a connection, which would wait for the lock.
   const callsApp = isInside ||
     collection.hooks.beforeValidation !== undefined ||
     operation.view.type.refinement?.callsApp === true ||
-    hasHooksInTransaction(collection)
+    hasHooksInTransaction(operation)
   const outcome = id === undefined || action.safe
     ? toProblem(await run())
-    : await retryWrite(collection, { id, operation, callsApp }, run)
+    : await retryWrite({ id, operation, callsApp }, run)
   if (collection.hooks.afterCommit !== undefined && !(outcome instanceof Problem) && written !== undefined) {
-    await notifyChanges(collection, operation, [{ ...written, after }])
+    await notifyChanges(operation, [{ ...written, after }])
   }
   return outcome
 }
 
 /** There is no such item. Layers of features may say why. */
-export async function explainMissing (collection: Collection, operation: Operation): Promise<Moved | Problem> {
+export async function explainMissing (operation: Operation): Promise<Moved | Problem> {
   const { id, storage, context, steps } = operation
   if (!steps.hasFindLayers) return problem('not-found')
-  const found = await steps.find(collection, operation, { id, storage, context, isMissing: true })
+  const found = await steps.find(operation, { id, storage, context, isMissing: true })
   return isFinal(found) ? found : problem('not-found')
 }
 
@@ -130,8 +128,7 @@ export function isFinal (found: Entry<object> | Moved | Problem | undefined): fo
 
 /** Undefined if the item stays as it is. */
 export function toChange (
-  { versionOf, type }: Collection,
-  { action }: Operation,
+  { collection: { versionOf, type }, action }: Operation,
   before: Entry<object> | undefined,
   { item, remove }: Decision
 ): ItemChange | undefined {
@@ -152,44 +149,42 @@ interface StoreOptions {
 
 /** Writes the changes, in one transaction with what features store along with them. */
 export async function storeChanges (
-  collection: Collection,
   operation: Operation,
   options: StoreOptions
 ): Promise<Outcome | ChangeRefusal | Problem> {
   const { changes, toOutcome, inside } = options
   const { storage, steps } = operation
   if (changes.length === 0 && operation.beforeCommit === undefined) return toOutcome([])
-  const isOneStatement = changes.length === 1 && !needsTransaction(collection, operation)
+  const isOneStatement = changes.length === 1 && !needsTransaction(operation)
   const target = inside ?? { storage, isInTransaction: false, transaction: undefined }
   // Most writes: this saves two async functions.
   if (isOneStatement && steps.write === writeChanges) {
     const entry = await writeChange(operation, changes[0]!, target)
     return entry !== undefined && isRefusal(entry) ? { ...entry, index: 0 } : toOutcome([entry])
   }
-  if (isOneStatement || inside !== undefined) return writeAll(collection, operation, options, target)
-  return runTransaction(collection, operation, (storage, transaction) => {
-    return writeAll(collection, operation, options, { storage, isInTransaction: true, transaction })
+  if (isOneStatement || inside !== undefined) return writeAll(operation, options, target)
+  return runTransaction(operation, (storage, transaction) => {
+    return writeAll(operation, options, { storage, isInTransaction: true, transaction })
   })
 }
 
 async function writeAll (
-  collection: Collection,
   operation: Operation,
   { changes, toOutcome }: StoreOptions,
   target: WriteOptions
 ): Promise<Outcome | ChangeRefusal | Problem> {
   const entries = changes.length === 0
     ? []
-    : await operation.steps.write(collection, operation, changes, target)
+    : await operation.steps.write(operation, changes, target)
   if (entries instanceof Problem || 'refused' in entries) return entries
   const outcome = toOutcome(entries)
   return await operation.beforeCommit?.(outcome, target.storage) ?? outcome
 }
 
 /** The innermost `write`. */
-export const writeChanges: Write = async (collection, operation, changes, options) => {
+export const writeChanges: Write = async (operation, changes, options) => {
   // Most writes are of one item, without hooks.
-  const callsHooks = options.transaction !== undefined && hasHooksInTransaction(collection)
+  const callsHooks = options.transaction !== undefined && hasHooksInTransaction(operation)
   if (!callsHooks && operation.writeMany !== undefined) {
     const atOnce = await operation.writeMany(changes, options)
     if (atOnce !== undefined) return atOnce
@@ -197,7 +192,7 @@ export const writeChanges: Write = async (collection, operation, changes, option
   const entries: Array<Entry<object> | undefined> = []
   for (const [index, change] of changes.entries()) {
     const entry = callsHooks
-      ? await writeWithHooks(collection, operation, change, { ...options, transaction: options.transaction! })
+      ? await writeWithHooks(operation, change, { ...options, transaction: options.transaction! })
       : await writeChange(operation, change, options)
     if (entry instanceof Problem) return entry
     if (entry !== undefined && isRefusal(entry)) return { ...entry, index }
@@ -229,26 +224,25 @@ interface HookedWrite extends WriteOptions {
 }
 
 async function writeWithHooks (
-  collection: Collection,
   operation: Operation,
   change: ItemChange,
   options: HookedWrite
 ): Promise<Entry<object> | Refusal | Problem | undefined> {
-  const item = await callBeforeWrite(collection, operation, change, options.transaction)
+  const item = await callBeforeWrite(operation, change, options.transaction)
   if (item instanceof Problem) return item
   const after = await writeChange(operation, item === undefined ? change : { ...change, item }, options)
   if (after !== undefined && isRefusal(after)) return after
-  await callAfterWrite(collection, operation, { ...change, after }, options)
+  await callAfterWrite(operation, { ...change, after }, options)
   return after
 }
 
 /** Calls `hooks.beforeWrite`, and validates the item that it returns; undefined if it returns none. */
 async function callBeforeWrite (
-  collection: Collection,
-  { customAction, caller, initiator, request, scope, view: { type } }: Operation,
+  operation: Operation,
   { action, before, item: given }: ItemChange,
   transaction: OpenTransaction
 ): Promise<object | Problem | undefined> {
+  const { collection, customAction, caller, initiator, request, scope, view: { type } } = operation
   const { hooks, id: { property } } = collection
   if (hooks.beforeWrite === undefined) return undefined
   const context = { customAction, before: before?.item, caller, initiator, request, transaction }
@@ -262,7 +256,7 @@ async function callBeforeWrite (
   const id: unknown = Reflect.get(given, property)
   const accepted = type.accept(returned, { source: 'The hook beforeWrite', id })
   if (accepted instanceof Problem) return accepted
-  const item = shouldRefine(collection, type) ? await type.refine(accepted, { id }) : accepted
+  const item = shouldRefine(operation) ? await type.refine(accepted, { id }) : accepted
   return item instanceof Problem || scope === undefined ? item : checkScope(item, scope) ?? item
 }
 
@@ -272,12 +266,11 @@ interface WrittenChange extends ItemChange {
 
 /** Calls the hooks `onWrite` of features, and `hooks.afterWrite`. */
 async function callAfterWrite (
-  { attached, hooks }: Collection,
   operation: Operation,
   { action, before, after }: WrittenChange,
   { storage, transaction }: HookedWrite
 ): Promise<void> {
-  const { onWrite } = attached
+  const { attached: { onWrite }, hooks } = operation.collection
   if (onWrite !== undefined) {
     await transaction.callHook(() => onWrite({ action, before, after, operation, transaction }, storage))
   }
@@ -310,8 +303,7 @@ interface QueuedWrite {
  * again, after a pause.
  */
 async function retryWrite (
-  { writeQueue }: Collection,
-  { id, operation: { context, transaction }, callsApp }: QueuedWrite,
+  { id, operation: { collection: { writeQueue }, context, transaction }, callsApp }: QueuedWrite,
   attempt: () => Promise<Outcome | Refusal | Problem>
 ): Promise<Outcome | Problem> {
   // A queued write may wait for a lock of this transaction, so it does not wait for that write.
@@ -342,23 +334,24 @@ async function retryWrite (
 }
 
 /** Whether a write consists of more than the item: features store something with it. */
-export function needsTransaction (collection: Collection, { beforeCommit, steps }: Operation): boolean {
-  return beforeCommit !== undefined || steps.writesInTransaction || hasHooksInTransaction(collection)
+export function needsTransaction (operation: Operation): boolean {
+  const { beforeCommit, steps } = operation
+  return beforeCommit !== undefined || steps.writesInTransaction || hasHooksInTransaction(operation)
 }
 
 /** Whether functions of the app run in the transaction: hooks of the definition, or of its features. */
-function hasHooksInTransaction ({ attached, hooks }: Collection): boolean {
+function hasHooksInTransaction ({ collection: { attached, hooks } }: Operation): boolean {
   return attached.onWrite !== undefined || hooks.beforeWrite !== undefined || hooks.afterWrite !== undefined
 }
 
 /** Runs the work in one transaction, which a problem or a refusal rolls back. */
 export function runTransaction<Done extends object> (
-  collection: Collection,
-  { storage, context, transaction: joined, steps, progress, initiator }: Operation,
+  operation: Operation,
   work: Work<Done>,
   // Only functions of the app need an open transaction.
-  { isForApp }: { isForApp: boolean } = { isForApp: steps.writesInTransaction || hasHooksInTransaction(collection) }
+  isForApp: boolean = operation.steps.writesInTransaction || hasHooksInTransaction(operation)
 ): Promise<Done | Problem | Refusal> {
+  const { collection, storage, context, transaction: joined, progress, initiator } = operation
   if (joined !== undefined) return joinTransaction({ name: collection.name, storage }, work, joined)
   return isForApp
     ? openTransaction({ collection, storage, progress, initiator }, work, context)
@@ -367,8 +360,7 @@ export function runTransaction<Done extends object> (
 
 /** Calls `hooks.afterCommit`. The writes are done, so an error of the hook is only logged. */
 export async function notifyChanges (
-  { name, hooks }: Collection,
-  { customAction, caller, initiator, log, request, transaction }: Operation,
+  { collection: { name, hooks }, customAction, caller, initiator, log, request, transaction }: Operation,
   changes: readonly WrittenChange[]
 ): Promise<void> {
   if (hooks.afterCommit === undefined) return

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../access/caller.ts'
 import type { Rule } from '../access/rules.ts'
 import type { BasicCalls, CollectionCalls } from '../engine/call-types.ts'
-import type { Collection, Definition } from '../collection.ts'
+import type { Definition } from '../collection.ts'
 import { HookError } from '../failure.ts'
 import { cloneJson, isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
@@ -339,7 +339,7 @@ function createAction (host: Host, name: string, options: UntypedOptions): Custo
     title,
     description,
     readQuery: safe && canBeQueryString(runner.input) ? (query) => readQueryInput(query, runner.input) : undefined,
-    run: (collection, operation) => runner.run(collection, operation),
+    run: (operation) => runner.run(operation),
     showOutput: (output) => runner.showOutput(output),
     requiresMatch: (general) => runner.requiresMatch(general),
     isPossible: (item) => when === undefined || callWhen(name, when, item) === true,
@@ -368,6 +368,8 @@ class ActionRunner {
   /** The schema of the content that clients get. Some callers do not see all of it. */
   readonly output: JsonSchema | undefined
   readonly #name: string
+  /** How errors name the action. */
+  readonly #source: string
   readonly #options: RunnerOptions
   readonly #validateInput: Validator
   readonly #validateOutput: Validator | undefined
@@ -379,6 +381,7 @@ class ActionRunner {
   constructor (host: Host, name: string, options: RunnerOptions) {
     const { collection } = host
     this.#name = name
+    this.#source = `The action ${name} of the collection ${collection.name}`
     this.#options = options
     const given = readContentSchema(host, name, 'input', options.input === undefined ? noInput : options.input)
     const returned = options.output === undefined
@@ -398,14 +401,13 @@ class ActionRunner {
     this.output = output && rewriteSchema(output, { drop: 'writeOnly', optionalNames })
   }
 
-  run (collection: Collection, operation: Operation): Promise<Outcome | Problem> {
-    return writeItem(collection, operation, 'inside', (current, transaction) => {
-      return this.#decide(collection, operation, { current, transaction })
+  run (operation: Operation): Promise<Outcome | Problem> {
+    return writeItem(operation, 'inside', (current, transaction) => {
+      return this.#decide(operation, { current, transaction })
     })
   }
 
   async #decide (
-    collection: Collection,
     operation: Operation,
     { current, transaction }: { current: Entry<object> | undefined, transaction: OpenTransaction | undefined }
   ): Promise<Decision | Problem> {
@@ -416,7 +418,7 @@ class ActionRunner {
       const failed = operation.check?.(current)
       if (failed !== undefined) return failed
     }
-    const content = this.#readInput(collection, operation, current)
+    const content = this.#readInput(operation, current)
     if (content instanceof Problem) return content
     const whole = this.#refineInput === undefined ? content : await this.#refine(this.#refineInput, content, operation)
     if (whole instanceof Problem) return whole
@@ -425,7 +427,7 @@ class ActionRunner {
     const input = hidden === undefined ? whole : omitHidden(whole, hidden) as object
     const impossible = current && this.#checkState(current.item)
     if (impossible !== undefined) return impossible
-    const context = new RunContext(collection, operation, { input, current, transaction })
+    const context = new RunContext(operation, { input, current, transaction })
     let returned: unknown
     try {
       returned = await this.#options.run(context)
@@ -433,16 +435,16 @@ class ActionRunner {
       // It goes to the error handler unchanged, and undoes the transaction.
       throw transaction === undefined ? new HookError(error) : transaction.rememberHookError(error)
     }
-    const { item, output: full } = this.#readReturned(collection, returned)
-    if (this.#refineOutput !== undefined) await this.#checkOutput(this.#refineOutput, full, collection)
+    const { item, output: full } = this.#readReturned(returned)
+    if (this.#refineOutput !== undefined) await this.#checkOutput(this.#refineOutput, full)
     // As JSON, because a toJSON() could add a property. An object stays one.
     const output = full === undefined || hidden === undefined
       ? full
       : omitHidden(JSON.parse(JSON.stringify(full)), hidden) as object
     if (item === undefined || current === undefined) return { item: undefined, output }
-    this.#checkMayWrite(collection)
+    this.#checkMayWrite()
     const source = `The action ${this.#name}`
-    const built = await buildReturnedItem(collection, operation, { returned: item, before: current, source })
+    const built = await buildReturnedItem(operation, { returned: item, before: current, source })
     return built instanceof Problem ? built : { item: built, output }
   }
 
@@ -453,11 +455,10 @@ class ActionRunner {
   }
 
   #readInput (
-    collection: Collection,
     operation: Operation,
     current: Entry<object> | undefined
   ): object | Problem {
-    const content = operation.steps.content(collection, operation, current)
+    const content = operation.steps.content(operation, current)
     if (content instanceof Problem) return content
     const { hidden } = operation.view.type
     const unseen = hidden && findUnseen(content.value, hidden)
@@ -484,15 +485,15 @@ class ActionRunner {
   }
 
   /** Checks the output with the library of its schema. */
-  async #checkOutput (refinement: Refinement, output: unknown, collection: Collection): Promise<void> {
+  async #checkOutput (refinement: Refinement, output: unknown): Promise<void> {
     const { issues } = await refinement.validate(output)
     if (issues !== undefined) {
-      throw this.#toOutputError(collection, issues.map(({ message }) => message).join(', '))
+      throw this.#toOutputError(issues.map(({ message }) => message).join(', '))
     }
   }
 
-  #toOutputError (collection: Collection, found: string | undefined): TypeError {
-    return new TypeError(`The action ${this.#name} of the collection ${collection.name} returned an invalid output` +
+  #toOutputError (found: string | undefined): TypeError {
+    return new TypeError(`${this.#source} returned an invalid output` +
       `${found === undefined ? '' : `: ${found}`}. Return { output } that matches its schema.`)
   }
 
@@ -506,20 +507,19 @@ class ActionRunner {
     return problem('conflict', { detail })
   }
 
-  #checkMayWrite ({ name }: Collection): void {
+  #checkMayWrite (): void {
     if (this.#options.safe !== true) return
-    throw new TypeError(`The action ${this.#name} of the collection ${name} is safe, ` +
-      'but it returned an item to write. Return nothing, or remove safe.')
+    throw new TypeError(`${this.#source} is safe, but it returned an item to write. Return nothing, or remove safe.`)
   }
 
-  #readReturned (collection: Collection, returned: unknown): { item: unknown, output: object | undefined } {
+  #readReturned (returned: unknown): { item: unknown, output: object | undefined } {
     if (this.#validateOutput === undefined) return { item: returned ?? undefined, output: undefined }
     const { item, output: full } = Object(returned) as { item?: unknown, output?: unknown }
     const output = omitUnknown(full, this.#outputProperties)
     const failures = this.#validateOutput(output)
     if (!isObject(output) || failures !== undefined) {
       const found = failures?.map(({ pointer, message }) => `${pointer} ${message}`.trim()).join(', ')
-      throw this.#toOutputError(collection, found)
+      throw this.#toOutputError(found)
     }
     return { item, output }
   }
@@ -543,18 +543,16 @@ class RunContext {
   readonly request: FastifyRequest | undefined
   readonly item: object | undefined
   readonly id: Id | undefined
-  readonly #collection: Collection
   readonly #operation: Operation
   readonly #transaction: OpenTransaction | undefined
 
-  constructor (collection: Collection, operation: Operation, { input, current, transaction }: RunParts) {
+  constructor (operation: Operation, { input, current, transaction }: RunParts) {
     this.input = input
     this.caller = operation.caller
     this.request = operation.request
     // The app may change its argument, which memory() has stored.
     this.item = current && cloneJson(current.item)
     this.id = current?.id
-    this.#collection = collection
     this.#operation = operation
     this.#transaction = transaction
   }
@@ -565,19 +563,20 @@ class RunContext {
 
   get collection (): BasicCalls<object> {
     // Only collections that an app serves have actions that run.
-    return this.#collection.app.openCollection!(this.#collection, this.#transaction)
+    const { collection } = this.#operation
+    return collection.app.openCollection!(collection, this.#transaction)
   }
 
   /** A function that needs no `this`, so that `run` can destructure its argument. */
   get getCollection () {
     return <Other extends object, Adds>(definition: Definition<Other, Adds>): CollectionCalls<Other, Adds> => {
-      return this.#collection.app.openCollection!(definition, this.#transaction)
+      return this.#operation.collection.app.openCollection!(definition, this.#transaction)
     }
   }
 
   get transaction (): Transaction {
     if (this.#transaction !== undefined) return this.#transaction
-    const { name, storage } = this.#collection
+    const { name, storage } = this.#operation.collection
     throw new TransactionError(storage.supports.transactions
       ? `Collection ${name}: the action has no transaction, because it is safe. Use getCollection() instead.`
       : `Collection ${name}: the action has no transaction, because the storage ${storage.name} has none.`)

@@ -164,8 +164,8 @@ export interface Host {
    * unchanged.
    *
    * @example
-   * host.wrap('operation', (next, { safe }) => safe ? next : async (collection, operation) => {
-   *   return isReadOnly() ? problem('service-unavailable') : next(collection, operation)
+   * host.wrap('operation', (next, { safe }) => safe ? next : async (operation) => {
+   *   return isReadOnly() ? problem('service-unavailable') : next(operation)
    * })
    */
   wrap<At extends Position> (position: At, wrap: Layer<At>['wrap'], options?: LayerOptions): void

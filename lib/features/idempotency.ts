@@ -1,7 +1,6 @@
 import type { Rule } from '../access/rules.ts'
 import { withoutContent } from '../response/response.ts'
 import type { Response } from '../response/response.ts'
-import type { Collection } from '../collection.ts'
 import { changeOperation } from '../engine/operation.ts'
 import type { Operation, Outcome, Run } from '../engine/operation.ts'
 import { createReceiptRunner, digest, readReceiptTimes } from '../engine/receipts.ts'
@@ -148,14 +147,14 @@ function checkKeyOwner (
 
 function withReplay (next: Run, settings: Settings, maxLength: number): Run {
   const runOnce = createReceiptRunner(settings)
-  return async (collection, operation) => {
-    const { context, log } = operation
+  return async (operation) => {
+    const { collection, context, log } = operation
     // Only HTTP requests have this layer.
     const exchange = operation.exchange!
     const { request } = exchange
-    const key = getKey(collection, request, settings)
+    const key = getKey(operation, request, settings)
     if (key instanceof Problem) return key
-    if (key === undefined) return next(collection, operation)
+    if (key === undefined) return next(operation)
     const fingerprint = getFingerprint(request)
     return runOnce<Outcome | Problem>(collection, { key, fingerprint, context, log }, {
       replay: (earlier) => replay(earlier, fingerprint, request),
@@ -165,7 +164,7 @@ function withReplay (next: Run, settings: Settings, maxLength: number): Run {
           const stored: StoredResponse = { ...rest, ...encodeContent(content), visibility: getVisibility(request) }
           return await keep(JSON.stringify(stored), storage) ? undefined : keyInUse()
         }
-        return next(collection, changeOperation(operation, { beforeCommit }))
+        return next(changeOperation(operation, { beforeCommit }))
       },
       isDone: (outcome) => !(outcome instanceof Problem) && outcome.kind !== 'moved'
     })
@@ -173,7 +172,7 @@ function withReplay (next: Run, settings: Settings, maxLength: number): Run {
 }
 
 /** A digest of the caller, the path of the collection and the header; undefined if the header is missing. */
-function getKey (collection: Collection, request: Request, settings: Settings): string | Problem | undefined {
+function getKey ({ collection }: Operation, request: Request, settings: Settings): string | Problem | undefined {
   const key = readKey(request.headers, settings)
   if (typeof key !== 'string') return key
   const path = request.segment === '' ? request.path : getCollectionPath(request)

@@ -61,8 +61,8 @@ export function redirects (options: RedirectOptions): Feature<object> {
 
 /** An item that was deleted and has moved is redirected. */
 function withRedirect (next: Find, { to, status }: Required<RedirectOptions>): Find {
-  return async (collection, operation, options) => {
-    const found = await next(collection, operation, options)
+  return async (operation, options) => {
+    const found = await next(operation, options)
     const isMissing = found === undefined || (found instanceof Problem && found.name === 'gone')
     if (!isMissing) return found
     // Follows an item that has moved more than once. It may have moved in a circle.
@@ -75,9 +75,9 @@ function withRedirect (next: Find, { to, status }: Required<RedirectOptions>): F
         return isSameUri(place.href, operation) ? found : { kind: 'moved', to: place, status }
       }
       segment = String(place)
-      const id = collection.id.read(segment)
+      const id = operation.collection.id.read(segment)
       if (id === undefined) continue
-      const target = await next(collection, operation, { ...options, id, isMissing: false })
+      const target = await next(operation, { ...options, id, isMissing: false })
       if (target !== undefined && 'item' in target) return { kind: 'moved', to: id, status }
     }
     return found

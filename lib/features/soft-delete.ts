@@ -181,17 +181,17 @@ const readKinds: ReadonlySet<string> = new Set(['entry', 'page', 'groups'])
 
 /** A read that includes deleted items if the client requests that and the caller is allowed to see them. */
 function withDeletedOnRequest (next: Run, deletion: Deletion): Run {
-  return async (collection, operation) => {
+  return async (operation) => {
     const query = operation.action.custom === undefined ? operation.query() : {}
     if (query instanceof Problem) return query
     // It is parsed once.
     const parsed = changeOperation(operation, { query: () => query })
-    if (query.features?.deleted !== 'true') return next(collection, parsed)
+    if (query.features?.deleted !== 'true') return next(parsed)
     if (!await isCallerAllowed(deletion, operation)) {
       return problem('forbidden', { detail: 'The caller is not allowed to see deleted items.' })
     }
     const context = includeDeleted(operation.context)
-    const outcome = await next(collection, changeOperation(parsed, { context }))
+    const outcome = await next(changeOperation(parsed, { context }))
     if (outcome instanceof Problem || !readKinds.has(outcome.kind)) return outcome
     // The response is for this caller only, whatever the cache policy says.
     return { ...outcome, isPrivate: true }
@@ -205,9 +205,9 @@ function canRestore (action: string): boolean {
 
 /** 410 instead of 404 for a deleted item, unless the operation restores it. */
 function withGone (next: Find, deletion: Deletion, restores: boolean): Find {
-  return async (collection, operation, options) => {
+  return async (operation, options) => {
     const context = includesDeleted(options.context) ? options.context : includeDeleted(options.context)
-    const found = await next(collection, operation, { ...options, context, isMissing: false })
+    const found = await next(operation, { ...options, context, isMissing: false })
     if (found === undefined || !('item' in found) || !isDeleted(found.item, deletion)) return found
     if (includesDeleted(options.context)) return found
     return restores && await isCallerAllowed(deletion, operation) ? found : problem('gone')
@@ -221,8 +221,8 @@ function withoutMark (next: ReadContent, deletion: Deletion): ReadContent {
     const { [property]: mark, ...rest } = item as Record<string, unknown>
     return nullable ? { ...rest, [property]: null } : rest
   }
-  return (collection, operation, before) => {
-    const content = next(collection, operation, before)
+  return (operation, before) => {
+    const content = next(operation, before)
     if (content instanceof Problem || before === undefined || !isDeleted(before.item, deletion)) return content
     const { value, base } = content
     if (!isObject(value)) return content

@@ -23,9 +23,9 @@ export function timeout (options: TimeoutOptions): Feature<object> {
       host.wrap('operation', (next, { name }) => {
         const milliseconds = limits[name] ?? limits.all
         if (milliseconds === undefined) return next
-        return (collection, operation) => {
+        return (operation) => {
           return runWithTimeout(milliseconds, operation.context, (limited) => {
-            return next(collection, changeOperation(operation, limited))
+            return next(changeOperation(operation, limited))
           })
         }
       }, { outermost: true })

@@ -1,5 +1,4 @@
 import { isDefinition, toCollection } from '../collection.ts'
-import type { Collection } from '../collection.ts'
 import { changeOperation } from '../engine/operation.ts'
 import type {
   EntryOutcome,
@@ -156,27 +155,27 @@ function addReferences (host: Host, references: readonly Relation[], incoming: r
 
 /** Lets the query refer to relations, and adds what it includes to the outcome. */
 function withRelations (next: Run): Run {
-  return async (collection, operation) => {
+  return async (operation) => {
     const access = new RelationAccess(operation)
-    const outcome = await runQuery(next, { collection, operation, access })
+    const outcome = await runQuery(next, { operation, access })
     const names = operation.exchange?.request.format.embed?.names
     if (names === undefined || outcome instanceof Problem) return outcome
-    return addTitles(outcome, { collection, operation, access, names })
+    return addTitles(outcome, { operation, access, names })
   }
 }
 
 interface Running {
-  readonly collection: Collection
   readonly operation: Operation
   readonly access: RelationAccess
 }
 
-async function runQuery (next: Run, { collection, operation, access }: Running): Promise<Outcome | Problem> {
+async function runQuery (next: Run, { operation, access }: Running): Promise<Outcome | Problem> {
+  const { collection } = operation
   const query = operation.getRawQuery()
   const found = findMentions(collection, query)
   if (found instanceof Problem) return found
   const { mentions, isTooDeep } = found
-  if (mentions.size === 0 && !hasExpand(query)) return next(collection, operation)
+  if (mentions.size === 0 && !hasExpand(query)) return next(operation)
   const relations = await access.open(collection, operation.view, mentions)
   const view = operation.view.withLists(extendLists(operation.view.lists, relations))
   const related = changeOperation(operation, { view })
@@ -189,7 +188,7 @@ async function runQuery (next: Run, { collection, operation, access }: Running):
   const needs = inclusions.map(({ relation: { property } }) => property)
   const whole = { ...listQuery, needs, ...describe(listQuery, inclusions) }
   const parsed = changeOperation(related, { query: () => whole })
-  const outcome = await next(collection, parsed)
+  const outcome = await next(parsed)
   return outcome instanceof Problem ? outcome : addIncluded(outcome, { inclusions, operation: related, access })
 }
 
@@ -227,8 +226,9 @@ interface Naming extends Running {
 }
 
 /** Adds the names of the items that each item refers to, as far as the caller can read them. */
-async function addTitles (outcome: Outcome, { collection, operation, access, names }: Naming): Promise<Outcome> {
+async function addTitles (outcome: Outcome, { operation, access, names }: Naming): Promise<Outcome> {
   if (outcome.kind !== 'entry' && outcome.kind !== 'page') return outcome
+  const { collection } = operation
   const entries = getEntries(outcome)
   const fields = outcome.listQuery?.fields
   const mentions = new Map([...collection.attached.relations]
@@ -238,13 +238,13 @@ async function addTitles (outcome: Outcome, { collection, operation, access, nam
   const { opened } = await access.open(collection, operation.view, mentions)
   const getTitles = await readTitles(entries, { relations: [...opened.values()], operation, names })
   const { dependsOnCaller, vary, names: collections } = access
-  const addition = isPage(collection, operation) ? undefined : createTitleVersion(getTitles)
+  const addition = isPage(operation) ? undefined : createTitleVersion(getTitles)
   return { ...outcome, related: merge(outcome.related, { addition, dependsOnCaller, vary, collections, getTitles }) }
 }
 
 /** Whether the format shows a page. Its entity tag is that of the item, for the forms, and a digest of the page. */
-function isPage ({ http: { formats } }: Collection, { exchange }: Operation): boolean {
-  return formats.some(({ name, page }) => name === exchange?.request.format.name && page !== undefined)
+function isPage ({ collection, exchange }: Operation): boolean {
+  return collection.http.formats.some(({ name, page }) => name === exchange?.request.format.name && page !== undefined)
 }
 
 /** The titles are part of the entity tag: they change separately, and with the caller. */

@@ -21,24 +21,24 @@ export interface IncomingReference extends Referrer {
 
 /** Calls the rules about what the caller can refer to. They must not wait for the transaction of the write. */
 export function withReadableTargets (next: Run, references: readonly Relation[]): Run {
-  return async (collection, operation) => {
+  return async (operation) => {
     const access = new RelationAccess(operation)
     const targets = new Map<object, Awaited<ReturnType<RelationAccess['readRows']>>>()
     for (const relation of references) {
-      const target = relation.findTarget(collection.app).collection
+      const target = relation.findTarget(operation.collection.app).collection
       targets.set(target, await access.readRows(target, 'read'))
     }
-    return next(collection, changeOperation(operation, { readableTargets: targets }))
+    return next(changeOperation(operation, { readableTargets: targets }))
   }
 }
 
 /** Refuses writes that refer to an item that does not exist for the caller. */
 export function withTargetCheck (next: Write, references: readonly Relation[]): Write {
-  return async (collection, operation, changes, options) => {
-    const check = new TargetCheck(collection, operation, options)
+  return async (operation, changes, options) => {
+    const check = new TargetCheck(operation, options)
     const refused = await check.run(references, changes)
     if (refused !== undefined) return refused
-    const written = await next(collection, operation, changes, options)
+    const written = await next(operation, changes, options)
     if (written instanceof Problem || 'refused' in written) return written
     // The hook beforeWrite may have changed what an item refers to.
     const stored = written.map((entry, index) => ({ before: changes[index]!.before, item: entry?.item }))
@@ -50,14 +50,12 @@ type Referring = Pick<ItemChange, 'before' | 'item'>
 
 /** Checks the references of one write. */
 class TargetCheck {
-  readonly #collection: Collection
   readonly #operation: Operation
   readonly #options: WriteOptions
   /** The items that exist, by relation. They are locked. */
   readonly #found = new Map<Relation, Set<unknown>>()
 
-  constructor (collection: Collection, operation: Operation, options: WriteOptions) {
-    this.#collection = collection
+  constructor (operation: Operation, options: WriteOptions) {
     this.#operation = operation
     this.#options = options
   }
@@ -77,11 +75,12 @@ class TargetCheck {
   /** Returns the indexes of the changes that refer to an item that does not exist. */
   async #findMissing (relation: Relation, changes: readonly Referring[]): Promise<number[]> {
     const { property } = relation
+    const { collection } = this.#operation
     const known = this.#found.get(relation) ?? new Set()
     this.#found.set(relation, known)
     const wanted = changes.map(({ before, item }) => {
       const id = item && readId(item, property)
-      const previous = before && existed(this.#collection, before.item) ? readId(before.item, property) : undefined
+      const previous = before && existed(collection, before.item) ? readId(before.item, property) : undefined
       return id === previous || known.has(id) ? undefined : id
     })
     const ids = [...new Set(wanted)].filter((id) => id !== undefined)
@@ -91,7 +90,7 @@ class TargetCheck {
   }
 
   async #findTargets (relation: Relation, ids: readonly Id[]): Promise<Id[]> {
-    const target = relation.findTarget(this.#collection.app).collection
+    const target = relation.findTarget(this.#operation.collection.app).collection
     const readable = this.#operation.readableTargets?.get(target)
     if (readable === undefined) return []
     const context = withScope(readable.scope, this.#operation.context)
@@ -109,17 +108,17 @@ function existed ({ storage }: Collection, item: object): boolean {
 
 /** Refuses to remove items that others refer to. */
 export function withReferenceCheck (next: Write, incoming: readonly IncomingReference[]): Write {
-  return async (collection, operation, changes, options) => {
+  return async (operation, changes, options) => {
     const removed = changes.flatMap(({ action, before }) => action === 'remove' && before !== undefined ? [before] : [])
     if (removed.length > 0) {
-      const names = await findReferring(collection, { incoming, removed, operation, options })
+      const names = await findReferring({ incoming, removed, operation, options })
       if (names.length > 0) {
         return problem('conflict', {
           detail: `Items of ${names.join(' and ')} refer to this item. Delete or change them first.`
         })
       }
     }
-    return next(collection, operation, changes, options)
+    return next(operation, changes, options)
   }
 }
 
@@ -131,10 +130,8 @@ interface Removal {
 }
 
 /** Returns the names of the collections with items that refer to one of the removed ones. */
-async function findReferring (
-  collection: Collection,
-  { incoming, removed, operation, options }: Removal
-): Promise<string[]> {
+async function findReferring ({ incoming, removed, operation, options }: Removal): Promise<string[]> {
+  const { collection } = operation
   const { transaction } = options
   const context = withScope(undefined, operation.context)
   const ids = removed.map(({ id }) => id)

@@ -42,7 +42,7 @@ export function createAction (collection: Collection, action: HttpAction): Actio
   const handle: Action = async (request) => {
     const exchange = new HttpExchange(collection, request)
     const operation = new HttpOperation(collection, { action, steps, exchange })
-    const outcome = await steps.run(collection, operation)
+    const outcome = await steps.run(operation)
     if (outcome instanceof Problem) return outcome
     if (outcome.kind === 'page') {
       const isPlain = !action.isQuery && outcome.isPrivate !== true

@@ -110,12 +110,12 @@ test('a layer can change an operation for the next one, over HTTP and from code'
   const { app, calls } = await serve(t, notes().with({
     name: 'shout',
     setup (host) {
-      host.wrap('operation', (next, { name }) => (collection, operation) => {
+      host.wrap('operation', (next, { name }) => (operation) => {
         const content: typeof operation.content = () => {
           const sent = operation.content()
           return 'value' in sent ? { value: { ...Object(sent.value), text: 'LOUD' } } : sent
         }
-        return next(collection, name === 'create' ? changeOperation(operation, { content }) : operation)
+        return next(name === 'create' ? changeOperation(operation, { content }) : operation)
       })
     }
   }))
@@ -130,9 +130,9 @@ test('a layer can be for one door, and for outermost operations', async (t) => {
   const note = (name: string, options: object): Feature<object> => ({
     name,
     setup (host) {
-      host.wrap('operation', (next, { name: action }) => (collection, operation) => {
+      host.wrap('operation', (next, { name: action }) => (operation) => {
         seen.push(`${name} ${action}`)
-        return next(collection, operation)
+        return next(operation)
       }, options)
     }
   })

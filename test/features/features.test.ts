@@ -273,9 +273,9 @@ test('a feature can add headers, a query parameter, a storage wrapper and a Fast
           return storage.find(id, context)
         }
       }))
-      host.wrap('authorized', (next, { name }) => async (collection, operation) => {
+      host.wrap('authorized', (next, { name }) => async (operation) => {
         calls.push(name)
-        return next(collection, operation)
+        return next(operation)
       })
     }
   }
@@ -444,8 +444,8 @@ test('properties that features need are read even if fields does not select them
         ofText: (text) => text,
         read: () => ({ features: { [name]: 'yes' }, needs: [property] })
       })
-      host.wrap('authorized', (next) => async (collection, operation) => {
-        const outcome = await next(collection, operation)
+      host.wrap('authorized', (next) => async (operation) => {
+        const outcome = await next(operation)
         if (!('kind' in outcome) || outcome.kind !== 'page') return outcome
         if (outcome.listQuery.features?.[name] === undefined) return outcome
         const { related } = outcome

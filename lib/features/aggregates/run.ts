@@ -10,7 +10,7 @@ import type { Aggregates, Inexact, TooManyGroups } from '../../storage/contract.
 const maxTextLength = 10_000
 
 /** Computes the figures. */
-export const aggregate: Run = async (_collection, operation) => {
+export const aggregate: Run = async (operation) => {
   const { view: { lists }, storage, context } = operation
   const listQuery = operation.query()
   if (listQuery instanceof Problem) return listQuery

@@ -69,8 +69,8 @@ export function createAdminFeature (client: AdminClient, given: ArrayLike<unknow
  * the property: it is what an empty input sends.
  */
 function withStoredProperties (next: ReadContent): ReadContent {
-  return (collection, operation, before) => {
-    const content = next(collection, operation, before)
+  return (operation, before) => {
+    const content = next(operation, before)
     // Another admin client may have done it.
     if (content instanceof Problem || content.isComplete === true) return content
     if (before === undefined || !isObject(content.value)) return content

@@ -108,12 +108,12 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     const id: Id | undefined = Reflect.get(change.item, current.id.property)
     const values = getReadOnlyValues(change.imposed)
     const content = { ...omitUndefined(accepted), ...values }
-    return buildItem(current, toOperation(current, change, values), { kind: 'create', content, id })
+    return buildItem(toOperation(current, change, values), { kind: 'create', content, id })
   }
 
   async function replaceItem (before: Entry<Item>, accepted: object, origin: Origin): Promise<BuiltItem | Problem> {
     const content = omitUndefined({ ...before.item, ...accepted })
-    return buildItem(current, toOperation(current, origin), { kind: 'replace', content, before })
+    return buildItem(toOperation(current, origin), { kind: 'replace', content, before })
   }
 
   /** Of the values that the scope and the URI set, those of properties that are readOnly in the current version. */
@@ -187,7 +187,8 @@ function toOperation (
   values: Record<string, unknown> = {}
 ): ItemOperation {
   const scope = { filter: { all: [] }, values }
-  return { request, customAction, caller, initiator, fixed: undefined, scope, view: getView(current) }
+  const view = getView(current)
+  return { collection: current, request, customAction, caller, initiator, fixed: undefined, scope, view }
 }
 
 function omitUndefined (content: object): object {
