@@ -51,8 +51,9 @@ function convertReference (schema: JsonSchema, context: SchemaContext): string {
   if ($ref.startsWith('#/components/')) return $ref
   if ($ref === '#' || $ref === root.$id) return self.$ref
   if ($ref.startsWith('#')) return self.$ref + $ref.slice(1)
+  const [, target] = resolveSchema(schema, root)
   // The target exists: the schema was compiled.
-  return addSubschema(resolveSchema(schema, root).at(-1)!, context)
+  return addSubschema(target!, context)
 }
 
 function addSubschema (schema: JsonSchema, context: SchemaContext): string {

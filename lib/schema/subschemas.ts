@@ -43,12 +43,14 @@ export function getSubschemas (schema: JsonSchema): readonly JsonSchema[] {
   return schemas.filter(isSchema)
 }
 
-/** Returns the schema and the target of its `$ref`, which is an `$id`, as in TypeBox, or a path in the root. */
+/** Returns the schema and the targets of `$ref`, each of which is an `$id`, as in TypeBox, or a path in the root. */
 export function resolveSchema (schema: JsonSchema, root: JsonSchema): readonly JsonSchema[] {
-  const { $ref: reference } = schema
-  if (typeof reference !== 'string') return [schema]
-  const target = findTarget(reference, root)
-  return target === undefined ? [schema] : [schema, target]
+  const schemas = new Set([schema])
+  for (const { $ref: reference } of schemas) {
+    const target = typeof reference === 'string' ? findTarget(reference, root) : undefined
+    if (target !== undefined) schemas.add(target)
+  }
+  return [...schemas]
 }
 
 function findTarget (reference: string, root: JsonSchema): JsonSchema | undefined {

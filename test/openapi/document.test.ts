@@ -701,6 +701,8 @@ test('schemas use JSON Schema 2020-12: tuples, constants, recursion, and null in
       tree: Node,
       choice: Type.Optional(Type.Union([Type.Unsafe<unknown>({ $ref: 'Node' }), Type.Null()])),
       again: Type.Optional(Type.Unsafe<unknown>({ $ref: 'Node' })),
+      alias: Type.Optional(Type.Unsafe<unknown>({ $id: 'Alias', $ref: 'Node' })),
+      aliased: Type.Optional(Type.Unsafe<unknown>({ $ref: 'Alias' })),
       self: Type.Optional(Type.Unsafe<unknown>({ $ref: '#/properties/one' })),
       whole: Type.Optional(Type.Array(Type.Unsafe<unknown>({ $ref: '#' }))),
       called: Type.Optional(Type.Array(Type.Unsafe<unknown>({ $ref: 'Odd' }))),
@@ -733,6 +735,8 @@ test('schemas use JSON Schema 2020-12: tuples, constants, recursion, and null in
   t.match(properties('Odd').mixed, { anyOf: [{ const: 'a' }, { const: 1 }] })
   t.match(properties('Odd').tree, { $ref: '#/components/schemas/OddNode' })
   t.match(properties('Odd').again, { $ref: '#/components/schemas/OddNode' })
+  t.match(properties('Odd').aliased, { $ref: '#/components/schemas/OddAlias' })
+  t.match(document.components.schemas!.OddAlias, { $ref: '#/components/schemas/OddNode' })
   t.match(document.components.schemas!.OddNode, {
     properties: { children: { items: { $ref: '#/components/schemas/OddNode' } } }
   })

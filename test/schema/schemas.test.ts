@@ -168,19 +168,26 @@ test('annotations are found behind references, in any order of the properties', 
 
   const pointed = {
     type: 'object',
-    $defs: { s: { type: 'string', writeOnly: true } },
+    $defs: {
+      s: { type: 'string', writeOnly: true },
+      alias: { $ref: '#/$defs/s' },
+      circle: { $ref: '#/$defs/round' },
+      round: { $ref: '#/$defs/circle' }
+    },
     properties: {
       a: { $ref: '#/$defs/s' },
       b: { $ref: '#/$defs/absent/deeper' },
       c: { $ref: 'nowhere' },
       d: { $ref: 'nowhere', writeOnly: true },
-      e: { $ref: '#' }
+      e: { $ref: '#' },
+      f: { $ref: '#/$defs/alias' },
+      g: { $ref: '#/$defs/circle' }
     }
   }
   t.strictSame(
-    omitAnnotated({ a: 1, b: 2, c: 3, d: 4, e: { a: 5, b: 6 } }, properties(pointed), 'writeOnly'),
-    { b: 2, c: 3, e: { b: 6 } },
-    'pointers within the schema, annotations beside a reference, and unresolved references'
+    omitAnnotated({ a: 1, b: 2, c: 3, d: 4, e: { a: 5, b: 6 }, f: 7, g: 8 }, properties(pointed), 'writeOnly'),
+    { b: 2, c: 3, e: { b: 6 }, g: 8 },
+    'pointers within the schema, annotations beside a reference, unresolved references, and references to references'
   )
 })
 
