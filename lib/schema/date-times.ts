@@ -92,7 +92,8 @@ class DateTimeFinder {
   #expand (given: readonly JsonSchema[]): readonly JsonSchema[] {
     const all = new Set(given)
     for (const schema of all) {
-      for (const choice of getBranches(schema, ['anyOf', 'oneOf'])) this.#choices.add(choice)
+      const choices = getBranches(schema, ['anyOf', 'oneOf']).flatMap((choice) => resolveSchema(choice, this.#root))
+      for (const choice of choices) this.#choices.add(choice)
       for (const other of [...resolveSchema(schema, this.#root), ...getBranches(schema)]) all.add(other)
     }
     return [...all]

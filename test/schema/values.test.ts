@@ -27,12 +27,13 @@ const Task = Type.Object({
     Type.Union([Type.Object({ at: instant() }), Type.Object({ at: Type.String(), word: Type.Literal('x') })])
   ),
   open: Type.Optional(Type.Union([Type.Object({ at: instant() }), Type.Record(Type.String(), Type.String())])),
+  wide: Type.Optional(Type.Union([Type.Object({ at: instant() }), Type.Unsafe<object>({ $ref: '#/$defs/Any' })])),
   tree: Type.Optional(
     Type.Recursive((self) => Type.Object({ at: Type.Optional(instant()), inner: Type.Optional(Type.Array(self)) }), {
       $id: 'Tree'
     })
   )
-})
+}, { $defs: { Any: { type: 'object', additionalProperties: true } } })
 
 const tasks = (options: object = {}): Definition =>
   define({
@@ -58,6 +59,7 @@ test('date-times are normalized to one form wherever the schema is unambiguous',
     byName: { a: { at: local } },
     shapes: { at: local },
     open: { at: local },
+    wide: { at: local },
     tree: { at: local, inner: [{ at: '2026-01-01t04:00:00.0009z' }, { inner: [{ at: local }] }] }
   })
   t.same(item, {
@@ -71,6 +73,7 @@ test('date-times are normalized to one form wherever the schema is unambiguous',
     byName: { a: { at: utc } },
     shapes: { at: local },
     open: { at: local },
+    wide: { at: local },
     tree: { at: utc, inner: [{ at: utc }, { inner: [{ at: utc }] }] }
   })
   t.match(
