@@ -463,6 +463,36 @@ test('an older version can be renamed, nested and deprecated, and needs no trans
   t.equal(sheets.storage.transaction, undefined)
 })
 
+test('a version of a nested collection is refused, because it would serve the items of all parents', async (t) => {
+  const Team = Type.Object({ id: Type.String({ format: 'uuid' }), owner: Type.String() })
+  const Task = Type.Object({ id: Type.String({ format: 'uuid' }), teamId: Type.String(), text: Type.String() })
+  const teams = define({
+    name: 'teams',
+    schema: Team,
+    storage: memory(),
+    access: { scope: ({ request }) => ({ values: { owner: String(request?.headers['x-user']) } }) }
+  })
+  const tasks = define({ name: 'tasks', schema: Task, storage: memory() })
+  const nested = tasks.with(within(teams, 'teamId'))
+  const makeOlder = (current: typeof tasks) => {
+    return version(current, 'v1', { schema: Task, present: (item) => item, accept: (item) => item })
+  }
+  t.throws(() => makeOlder(nested), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: 'Collection tasks: the current version is nested in teams, and a version does not inherit that. ' +
+      'Pass the definition of tasks that has no within(), and nest the version itself, ' +
+      'as in .with(within(teams, \'teamId\')).'
+  })
+
+  const older = makeOlder(tasks).with(within(teams, 'teamId'))
+  const app = await serve(t, [teams, nested, older], ['/', '/', '/v1'])
+  const fields = { 'x-user': 'ada' }
+  const team = (await request(app, 'POST /teams', { content: {}, fields })).json().id
+  t.equal((await request(app, `POST /teams/${team}/tasks`, { content: { text: 'a' }, fields })).statusCode, 201)
+  const lists = ['ada', 'bob'].map((user) => request(app, `GET /v1/teams/${team}/tasks`, { fields: { 'x-user': user } }))
+  t.match(await Promise.all(lists), [{ statusCode: 200 }, { statusCode: 404 }])
+})
+
 test('a request with an Idempotency-Key is applied once, also in an older version', async (t) => {
   const Note = Type.Object({ id: Type.String({ format: 'uuid' }), text: Type.String() })
   const notes = define({ name: 'notes', schema: Note, storage: memory() }).with(

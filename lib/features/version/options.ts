@@ -46,6 +46,15 @@ export function checkExplicitAccess (
   }
 }
 
+/** A version of a nested collection would serve the items of all parents, without the rules of the parent. */
+export function checkParent ({ name: current, attached: { parent } }: Collection, name: string): void {
+  if (parent === undefined) return
+  const { collection: { name: outer }, property } = parent
+  throw new BadOption(name, `the current version is nested in ${outer}, and a version does not inherit that. ` +
+    `Pass the definition of ${current} that has no within(), and nest the version itself, ` +
+    `as in .with(within(${outer}, '${property}')).`)
+}
+
 /** The references of the current version are not checked for items of an older one. */
 export function checkReferences (
   { attached, actions: inherited }: Collection,

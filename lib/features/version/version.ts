@@ -14,7 +14,14 @@ import { normalizeDates, findDateTimes } from '../../schema/date-times.ts'
 import { convertSchema } from '../../schema/standard-schema.ts'
 import type { ItemOf, PropertyOf, ObjectSchema } from '../../schema/static.ts'
 import type { Entry, Id } from '../../storage/contract.ts'
-import { checkExplicitAccess, checkExplicitOptions, checkReferences, deriveLists, getInherited } from './options.ts'
+import {
+  checkExplicitAccess,
+  checkExplicitOptions,
+  checkParent,
+  checkReferences,
+  deriveLists,
+  getInherited
+} from './options.ts'
 import { createVersionStorage, toCurrentProperty } from './storage.ts'
 import type { Origins } from './storage.ts'
 
@@ -81,6 +88,7 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   checkExplicitOptions(name, { renamed, explicit })
   checkTable(name, explicit)
   checkExplicitAccess(current, name, explicit.access)
+  checkParent(current, name)
   checkReferences(current, name, explicit.actions)
   const origins: Origins<Item> = { entry: new WeakMap(), draft: new WeakMap() }
   const { schema } = convertSchema(name, explicit.schema)
