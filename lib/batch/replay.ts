@@ -29,7 +29,7 @@ export function getReceiptKey (
   { key, path, headers }: KeyedBatch
 ): string {
   const scopes = parts.map(({ authorization }) => authorization?.scope).filter((scope) => scope !== undefined)
-  const owner = getKeyOwner(collection.access, {
+  const owner = getKeyOwner([collection, ...parts.map(({ target }) => target.collection)], {
     caller: findCaller(parts),
     headers,
     scope: scopes.length === 0

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { getCallerId } from '../access/caller.ts'
-import type { AccessRules } from '../access/rules.ts'
+import type { Collection } from '../collection.ts'
 import { digest } from '../engine/receipts.ts'
 import { parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { problem } from '../http/problems.ts'
@@ -38,11 +38,18 @@ type KeyOwner = Pick<Request, 'caller' | 'headers'> & {
 
 /**
  * A named caller is identified by its id and by the values that its scope sets: credentials are renewed, and a filter
- * may depend on the time. Any other caller is identified by its credentials and its whole scope.
+ * may depend on the time. Any other caller is identified by its credentials and its whole scope. The collection
+ * that a nested one is in may identify it by other headers.
  */
-export function getKeyOwner (access: AccessRules | undefined, { caller, scope, headers }: KeyOwner): string {
+export function getKeyOwner (
+  collections: ReadonlyArray<Pick<Collection, 'access' | 'attached'>>,
+  { caller, scope, headers }: KeyOwner
+): string {
   if (caller !== undefined) return toCanonicalJson({ caller: getCallerId(caller), values: scope?.values })!
-  const names = [...credentialHeaders, ...access?.vary.map((name) => name.toLowerCase()) ?? []]
+  const varied = collections
+    .flatMap(({ access, attached: { parent } }) => [access, parent?.collection.access])
+    .flatMap((rules) => rules?.vary ?? [])
+  const names = [...credentialHeaders, ...varied.map((name) => name.toLowerCase())]
   return toCanonicalJson({ credentials: Object.fromEntries(names.map((name) => [name, headers[name]])), scope })!
 }
 

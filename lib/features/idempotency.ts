@@ -176,7 +176,7 @@ function getKey ({ collection }: Operation, request: Request, settings: Settings
   const key = readKey(request.headers, settings)
   if (typeof key !== 'string') return key
   const path = request.segment === '' ? request.path : getCollectionPath(request)
-  return digest([getKeyOwner(collection.access, request), path, key])
+  return digest([getKeyOwner([collection], request), path, key])
 }
 
 /** A digest of the method, the target and the bytes of the content. */

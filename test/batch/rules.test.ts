@@ -102,6 +102,22 @@ test('a replay has no content of a nested item, whose parent the caller may no l
   t.notOk('content' in again.json()[0])
 })
 
+test('callers that only the parent of a nested collection identifies do not share their keys', async (t) => {
+  const base = { schema: Thing, id: { generate: 'client' }, storage: memory() } as const
+  const orders = define({ ...base, name: 'orders', access: { authenticate: byHeader, vary: ['X-User'] } })
+  const lines = define({ ...base, name: 'lines' }).with(within(orders, 'owner'))
+  const keeper = define({ ...base, name: 'others' }).with(idempotency())
+  const app = await serveShop(t, { keeper, lines, orders }, { collections: [keeper, lines] })
+  await app.collection(orders).create({ id: 'o' })
+  const send = async (user: string) => {
+    const headers = { 'x-user': user, 'idempotency-key': '"k"' }
+    return sendBatch(app, [{ method: 'GET', path: '/orders/o/lines' }], { headers })
+  }
+  const responses = [await send('eve'), await send('bob'), await send('eve')]
+  t.strictSame(responses.map(({ statusCode }) => statusCode), [200, 200, 200])
+  t.strictSame(responses.map(({ headers }) => headers['idempotent-replayed']), [undefined, undefined, 'true'])
+})
+
 test('references cannot nest content deeper than a request can', async (t) => {
   const things = define({ name: 'things', schema: Thing, id: { generate: 'client' }, storage: memory() })
   const app = await serveShop(t, { things })

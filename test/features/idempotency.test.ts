@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import fc from 'fast-check'
-import type { LightMyRequestResponse } from 'fastify'
+import type { FastifyRequest, LightMyRequestResponse } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import { parseIdempotencyKey } from '../../lib/http/idempotency-key.ts'
@@ -143,6 +143,20 @@ test('a repeated PATCH is applied once, and its precondition is checked once', a
   const [one, two] = [await request(app, `PATCH ${location}`, minimal), await request(app, `PATCH ${location}`, minimal)]
   t.strictSame([one.statusCode, one.headers['preference-applied']], [204, 'return=minimal'])
   t.strictSame(normalize(two), normalize(one))
+})
+
+test('callers that only the parent of a nested collection identifies do not share their keys', async (t) => {
+  const authenticate = ({ request }: { request: FastifyRequest }) => request.headers['x-user']?.toString()
+  const people = users({ access: { authenticate, vary: ['X-User'] } })
+  const nested = notes().with(idempotency(), within(people, 'text'))
+  const app = await build(t, [people, nested])
+  const { id } = (await request(app, 'POST /users', { content: ada, fields: { 'x-user': 'ada' } })).json()
+  const send = (user: string) => {
+    return request(app, `POST /users/${id}/notes`, { content: { text: id }, fields: withKey({ 'x-user': user }) })
+  }
+  const responses = [await send('ada'), await send('bob'), await send('ada')]
+  t.strictSame(responses.map(({ statusCode }) => statusCode), [201, 201, 201])
+  t.strictSame(responses.map(({ headers }) => headers['idempotent-replayed']), [undefined, undefined, 'true'])
 })
 
 test('requests with arrays, nested collections and every format can be repeated', async (t) => {
