@@ -94,19 +94,11 @@ export function isOtherForm (tag: EntityTag, version: string): boolean {
   return known.startsWith(start) && /^[~+]/.test(known.slice(start.length))
 }
 
-const unsafePattern = /[^\x21\x23\x24\x26-\x7e]/g
-
+/** Most tags need no escape, and replaceAll() would take three times as long to find that out. */
 function escapeTag (text: string): string {
-  return isSafe(text) ? text : text.replace(unsafePattern, escapeCharacter)
-}
-
-/** Whether a tag can contain the text as it is. A loop instead of a pattern, because every response has a tag. */
-function isSafe (text: string): boolean {
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code < 0x21 || code > 0x7e || code === 0x22 || code === 0x25) return false
-  }
-  return true
+  return /[^\x21\x23\x24\x26-\x7e]/.test(text)
+    ? text.replaceAll(/[^\x21\x23\x24\x26-\x7e]/g, escapeCharacter)
+    : text
 }
 
 function escapeCharacter (character: string): string {

@@ -41,17 +41,9 @@ function startMillisecond (time: number, count: number): void {
   text.write(`${hex.slice(0, 8)}-${hex.slice(8)}`, 'latin1')
 }
 
-/** Whether a text is a UUID in lower case. A loop instead of a pattern, because every request for an item calls it. */
+const pattern = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/
+
+/** Whether a text is a UUID in lower case. */
 export function isUuid (text: string): boolean {
-  if (text.length !== 36) return false
-  for (let at = 0; at < 36; at++) {
-    const code = text.charCodeAt(at)
-    if (at === 8 || at === 13 || at === 18 || at === 23) {
-      if (code !== 0x2d) return false
-      continue
-    }
-    const isDigit = (code > 0x2f && code < 0x3a) || (code > 0x60 && code < 0x67)
-    if (!isDigit) return false
-  }
-  return true
+  return pattern.test(text)
 }
