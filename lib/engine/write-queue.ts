@@ -30,22 +30,34 @@ interface QueueOptions {
   readonly context: Pick<Context, 'signal'>
   /** Whether it lost a race before. Then it precedes the writes that wait. */
   readonly isRepeated: boolean
-}
-
-interface AppWrite<Result> {
-  readonly context: Pick<Context, 'signal'>
-  write (): Promise<Result>
+  /** Whether it calls functions of the app, which may write as well. */
+  readonly callsApp: boolean
 }
 
 /** The writes of a collection, by item. */
 export class WriteQueue {
   readonly #queues = new Map<Id, ItemQueue>()
 
+  /** Runs a write to an item after those that have begun before. */
+  run<Result> (id: Id, options: QueueOptions, write: () => Promise<Result>): Promise<Result> {
+    const turn = this.#begin(id, options)
+    return turn === undefined ? this.#start(id, options, write) : turn.then(() => this.#start(id, options, write))
+  }
+
+  async #start<Result> (id: Id, { context, callsApp }: QueueOptions, write: () => Promise<Result>): Promise<Result> {
+    if (callsApp) return this.#runForApp(id, context, write)
+    try {
+      return await write()
+    } finally {
+      this.#end(id)
+    }
+  }
+
   /**
-   * Begins a write, which `end` ends. Returns undefined if it can start at once, which most can; otherwise a promise
+   * Begins a write, which `#end` ends. Returns undefined if it can start at once, which most can; otherwise a promise
    * that resolves when it can, or rejects if its signal is aborted first.
    */
-  begin (id: Id, { context, isRepeated }: QueueOptions): Promise<void> | undefined {
+  #begin (id: Id, { context, isRepeated }: QueueOptions): Promise<void> | undefined {
     const queue = this.#queues.get(id)
     if (queue === undefined) {
       this.#queues.set(id, new ItemQueue())
@@ -66,7 +78,7 @@ export class WriteQueue {
     })
   }
 
-  end (id: Id): void {
+  #end (id: Id): void {
     const queue = this.#queues.get(id)!
     queue.running--
     if (queue.running > 0) return
@@ -76,15 +88,19 @@ export class WriteQueue {
   }
 
   /**
-   * Runs a write with functions of the app, after `begin`, and ends it. They may never end: when the request is
+   * Runs a write with functions of the app, after `#begin`, and ends it. They may never end: when the request is
    * aborted, the next write to the item begins. What this one still writes is compared with the version it has read.
    */
-  async runForApp<Result> (id: Id, { context: { signal }, write }: AppWrite<Result>): Promise<Result> {
+  async #runForApp<Result> (
+    id: Id,
+    { signal }: Pick<Context, 'signal'>,
+    write: () => Promise<Result>
+  ): Promise<Result> {
     const outer: OuterWrite = { queue: this.#queues.get(id)!, outer: findOuterWrite(), hasEnded: false }
     const end = (): void => {
       if (outer.hasEnded) return
       outer.hasEnded = true
-      this.end(id)
+      this.#end(id)
     }
     signal.addEventListener('abort', end)
     // The event does not come again.

@@ -153,12 +153,11 @@ export async function storeChanges (
   options: StoreOptions
 ): Promise<Outcome | ChangeRefusal | Problem> {
   const { changes, toOutcome, inside } = options
-  const { storage, steps } = operation
   if (changes.length === 0 && operation.beforeCommit === undefined) return toOutcome([])
   const isOneStatement = changes.length === 1 && !needsTransaction(operation)
-  const target = inside ?? { storage, isInTransaction: false, transaction: undefined }
-  // Most writes: this saves two async functions.
-  if (isOneStatement && steps.write === writeChanges) {
+  const target = inside ?? { storage: operation.storage, isInTransaction: false, transaction: undefined }
+  // Without this shortcut, which saves two async functions, an update from code takes 7 % longer.
+  if (isOneStatement && operation.steps.write === writeChanges) {
     const entry = await writeChange(operation, changes[0]!, target)
     return entry !== undefined && isRefusal(entry) ? { ...entry, index: 0 } : toOutcome([entry])
   }
@@ -183,7 +182,6 @@ async function writeAll (
 
 /** The innermost `write`. */
 export const writeChanges: Write = async (operation, changes, options) => {
-  // Most writes are of one item, without hooks.
   const callsHooks = options.transaction !== undefined && hasHooksInTransaction(operation)
   if (!callsHooks && operation.writeMany !== undefined) {
     const atOnce = await operation.writeMany(changes, options)
@@ -306,26 +304,11 @@ async function retryWrite (
   { id, operation: { collection: { writeQueue }, context, transaction }, callsApp }: QueuedWrite,
   attempt: () => Promise<Outcome | Refusal | Problem>
 ): Promise<Outcome | Problem> {
-  // A queued write may wait for a lock of this transaction, so it does not wait for that write.
-  const isQueued = transaction === undefined
   for (let attempts = 1; ; attempts++) {
-    let result: Outcome | Refusal | Problem
-    if (isQueued) {
-      const turn = writeQueue.begin(id, { context, isRepeated: attempts > 1 })
-      // Mostly undefined, which saves an await.
-      if (turn !== undefined) await turn
-      if (callsApp) {
-        result = await writeQueue.runForApp(id, { context, write: attempt })
-      } else {
-        try {
-          result = await attempt()
-        } finally {
-          writeQueue.end(id)
-        }
-      }
-    } else {
-      result = await attempt()
-    }
+    // A queued write may wait for a lock of this transaction, so it does not wait for that write.
+    const result = transaction === undefined
+      ? await writeQueue.run(id, { context, isRepeated: attempts > 1, callsApp }, attempt)
+      : await attempt()
     if (result instanceof Problem || !isRefusal(result)) return result
     const isRace = result.refused === 'stale' || result.refused === 'not-found'
     if (!isRace || attempts === maxAttempts) return refusalToProblem(result)
