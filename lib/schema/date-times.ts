@@ -1,109 +1,51 @@
 import { isObject } from '../http/json-value.ts'
 import type { Condition, ItemFilter, JsonSchema, Scalar } from '../storage/contract.ts'
 import { toInstant } from '../storage/instant.ts'
-import { getBranches, getItemSchemas, getOpenSchemas, resolveSchema } from './subschemas.ts'
+import { hasBelow, PlaceReader } from './places.ts'
+import type { Part, Place } from './places.ts'
+import { getBranches, getOpenSchemas } from './subschemas.ts'
 import { isDateTime } from './validation.ts'
 
 // Every date-time is normalized to UTC with milliseconds before it is compared or stored.
 // The order of such strings is the order of the instants, in every storage and at every depth.
 
 /** The places of date-times in the values of a schema. Places without one, at or below them, are left out. */
-export interface DateTimes {
+export interface DateTimes extends Place<DateTimes> {
   /** Whether a string here is a date-time. */
-  isDateTime: boolean
-  readonly named: Map<string, DateTimes>
-  others: DateTimes | undefined
-  items: DateTimes | undefined
+  readonly isDateTime: boolean
 }
 
 /** Finds the date-times of a schema; undefined if it has none. The id is left out: it is an opaque name. */
 export function findDateTimes (schema: JsonSchema, id: string): DateTimes | undefined {
   const { [id]: excluded, ...properties } = schema.properties ?? {}
-  const finder = new DateTimeFinder(schema)
-  const found = finder.find([{ ...schema, properties }])
-  return finder.prune(found)
+  const reader = new PlaceReader<DateTimes>(schema, {
+    create: (parts) => ({ isDateTime: isAlwaysDateTime(parts), named: new Map(), others: undefined, items: undefined }),
+    findSchemas: findPropertySchemas
+  })
+  const found = reader.read({ ...schema, properties })
+  return prune(reader.places).has(found) ? found : undefined
 }
 
-class DateTimeFinder {
-  readonly #root: JsonSchema
-  /** By the schemas of a value. Without it, a recursive schema would never end. */
-  readonly #known = new Map<string, DateTimes>()
-  readonly #numbers = new Map<JsonSchema, number>()
-  readonly #choices = new Set<JsonSchema>()
-
-  constructor (root: JsonSchema) {
-    this.#root = root
-  }
-
-  /** Combines what several schemas state about one value, be it a union or an intersection. */
-  find (given: readonly JsonSchema[]): DateTimes {
-    const schemas = this.#expand(given)
-    const key = schemas.map((schema) => this.#getNumber(schema)).sort((a, b) => a - b).join()
-    const known = this.#known.get(key)
-    if (known !== undefined) return known
-
-    const found: DateTimes = {
-      isDateTime: isAlwaysDateTime(schemas),
-      named: new Map(),
-      others: undefined,
-      items: undefined
+/** Removes the places that have no date-time at or below them, and returns the others. */
+function prune (places: readonly DateTimes[]): ReadonlySet<DateTimes> {
+  const kept = new Set(places.filter((place) => place.isDateTime || hasBelow(place, (below) => below.isDateTime)))
+  const keep = (place?: DateTimes): DateTimes | undefined => place && (kept.has(place) ? place : undefined)
+  for (const place of kept) {
+    place.others = keep(place.others)
+    place.items = keep(place.items)
+    for (const [name, below] of place.named) {
+      if (!kept.has(below)) place.named.delete(name)
     }
-    this.#known.set(key, found)
-    for (const name of new Set(schemas.flatMap(({ properties = {} }) => Object.keys(properties)))) {
-      found.named.set(name, this.find(schemas.flatMap((schema) => this.#getPropertySchemas(schema, name))))
-    }
-    found.others = this.#findIfAny(schemas.flatMap(getOpenSchemas))
-    found.items = this.#findIfAny(schemas.flatMap(getItemSchemas))
-    return found
   }
+  return kept
+}
 
-  /** Removes the places that have no date-time at or below them. */
-  prune (root: DateTimes): DateTimes | undefined {
-    const kept = new Set([...this.#known.values()].filter(({ isDateTime }) => isDateTime))
-    for (let size = -1; size < kept.size;) {
-      size = kept.size
-      for (const node of this.#known.values()) {
-        if (getChildren(node).some((child) => kept.has(child))) kept.add(node)
-      }
-    }
-    for (const node of kept) {
-      for (const [name, child] of node.named) {
-        if (!kept.has(child)) node.named.delete(name)
-      }
-      if (node.others !== undefined && !kept.has(node.others)) node.others = undefined
-      if (node.items !== undefined && !kept.has(node.items)) node.items = undefined
-    }
-    return kept.has(root) ? root : undefined
-  }
-
-  #findIfAny (schemas: readonly JsonSchema[]): DateTimes | undefined {
-    return schemas.length === 0 ? undefined : this.find(schemas)
-  }
-
-  /** A branch of a union that does not name the property may still allow it, with another meaning. */
-  #getPropertySchemas (schema: JsonSchema, name: string): readonly JsonSchema[] {
-    const { properties, additionalProperties } = schema
-    if (properties !== undefined && Object.hasOwn(properties, name)) return [properties[name]!]
-    const isOpen = additionalProperties === true || isOpenObject(schema)
-    return this.#choices.has(schema) && isOpen ? [anySchema] : getOpenSchemas(schema)
-  }
-
-  /** Adds the schemas that the given ones refer to and consist of. */
-  #expand (given: readonly JsonSchema[]): readonly JsonSchema[] {
-    const all = new Set(given)
-    for (const schema of all) {
-      const choices = getBranches(schema, ['anyOf', 'oneOf']).flatMap((choice) => resolveSchema(choice, this.#root))
-      for (const choice of choices) this.#choices.add(choice)
-      for (const other of [...resolveSchema(schema, this.#root), ...getBranches(schema)]) all.add(other)
-    }
-    return [...all]
-  }
-
-  #getNumber (schema: JsonSchema): number {
-    const number = this.#numbers.get(schema) ?? this.#numbers.size
-    this.#numbers.set(schema, number)
-    return number
-  }
+/** A branch of a union that does not name the property may still allow it, with another meaning. */
+function findPropertySchemas ({ schema, isChoice }: Part, name: string): readonly JsonSchema[] {
+  const { properties, additionalProperties } = schema
+  if (properties !== undefined && Object.hasOwn(properties, name)) return [properties[name]!]
+  const isOpen = additionalProperties === true || isOpenObject(schema)
+  return isChoice && isOpen ? [anySchema] : getOpenSchemas(schema)
 }
 
 const anySchema: JsonSchema = {}
@@ -118,13 +60,9 @@ function isOpenObject (schema: JsonSchema): boolean {
     getOpenSchemas(schema).length === 0
 }
 
-function getChildren ({ named, others, items }: DateTimes): DateTimes[] {
-  return [...named.values(), others, items].filter((child) => child !== undefined)
-}
-
 /** Whether every string that the schemas allow is a date-time. */
-function isAlwaysDateTime (schemas: readonly JsonSchema[]): boolean {
-  const strings = schemas.filter(canBeString)
+function isAlwaysDateTime (parts: readonly Part[]): boolean {
+  const strings = parts.map(({ schema }) => schema).filter(canBeString)
   return strings.length > 0 && strings.every(({ format }) => format === 'date-time')
 }
 
