@@ -148,6 +148,8 @@ async function makeConsistent (client: MysqlConnection): Promise<MysqlConnection
 function createDriver (pool: MysqlPool, consistentReads: boolean): PoolDriver<MysqlConnection> {
   return {
     abortsOnError: false,
+    // The server prepares statements again itself.
+    isOutdated: () => false,
     connect (callback) {
       passToCallback(pool.getConnection(), (error, client) => {
         if (client === undefined) return callback(error)

@@ -2,7 +2,8 @@ import { BadStorageError, describeValue, hasMethods } from './bad-storage.ts'
 import { sendCancelRequest } from './postgres/cancel-request.ts'
 import { dialect } from './postgres/dialect.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './postgres/driver.ts'
-import { buildStatementName, canSubmitQueries, isStalePlan, PositionalQuery } from './postgres/positional-query.ts'
+import { isOutdated, isStalePlan, suspectTypes } from './postgres/outdated-types.ts'
+import { buildStatementName, canSubmitQueries, PositionalQuery } from './postgres/positional-query.ts'
 import { failUnconfirmed, watchCommits } from './postgres/unconfirmed-commit.ts'
 import { createSqlAdapter, type SqlAdapter, type SqlOptions } from './sql.ts'
 import type { Row } from './sql/dialect.ts'
@@ -84,8 +85,8 @@ const maxNames = 150
 
 function createDriver (pool: PostgresPool): PoolDriver<PostgresClient> {
   const names = new Map<string, string>()
-  const getName = ({ text, recurring }: Statement): string => {
-    if (poolsWithoutNames.has(pool)) return ''
+  const getName = ({ text, recurring, isRepeated }: Statement): string => {
+    if (poolsWithoutNames.has(pool) || isRepeated === true) return ''
     const known = names.get(text)
     if (known !== undefined) return known
     if (recurring !== true || names.size === maxNames) return ''
@@ -94,7 +95,8 @@ function createDriver (pool: PostgresPool): PoolDriver<PostgresClient> {
     return name
   }
   const runStatement = (client: PostgresClient, statement: Statement, callback: Callback<PostgresResult>): void => {
-    const query = canSubmitQueries(client) ? new PositionalQuery(statement, !poolsWithoutNames.has(pool)) : undefined
+    const isNamed = !poolsWithoutNames.has(pool) && statement.isRepeated !== true
+    const query = canSubmitQueries(client) ? new PositionalQuery(statement, isNamed) : undefined
     const onResult = failUnconfirmed<PostgresResult>(client, (error, result) => {
       if (result === undefined && pooledErrors.has(Object(error).code)) poolsWithoutNames.add(pool)
       // A new statement is stale if a pooler has kept the one of the same text. A wrapper around pg cannot close it.
@@ -106,10 +108,16 @@ function createDriver (pool: PostgresPool): PoolDriver<PostgresClient> {
       return
     }
     const { text, values } = statement
-    handlePromise(client.query({ name: getName(statement), text, values, rowMode, types }, onResult), onResult)
+    const name = getName(statement)
+    const onNamedResult: Callback<PostgresResult> = (error, result) => {
+      if (result === undefined && name !== '') suspectTypes(error)
+      onResult(error, result)
+    }
+    handlePromise(client.query({ name, text, values, rowMode, types }, onNamedResult), onNamedResult)
   }
   return {
     abortsOnError: true,
+    isOutdated,
     connect (callback) {
       const onConnect: Callback<PostgresClient> = (error, client) => {
         // Without a listener, a connection that is lost between two statements would end the process.

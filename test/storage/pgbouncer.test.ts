@@ -63,6 +63,18 @@ for (const limit of preparedStatementLimits) {
     await pool.query('ALTER TABLE things ALTER name TYPE varchar(100)')
     const found = await Promise.all(Array.from({ length: 200 }, () => storage.find('a', context)))
     t.equal(found.filter((entry) => entry?.id === 'a').length, 200, 'also after the type of a column has changed')
+
+    await pool.query('ALTER TABLE things ALTER name TYPE integer USING 1')
+    const numbers = postgres(createPool(10))<{ id: string, name: number }>({
+      ...shape,
+      schema: { ...shape.schema, properties: { id: { type: 'string' }, name: { type: 'integer' } } }
+    })
+    await Promise.all(Array.from({ length: 20 }, (_, index) => numbers.insert({ id: `n${index}`, name: 1 }, context)))
+    await pool.query('ALTER TABLE things ALTER name TYPE bigint')
+    const inserted = await Promise.all(Array.from({ length: 20 }, (_, index) => {
+      return numbers.insert({ id: `m${index}`, name: 3_000_000_000 }, context)
+    }))
+    t.equal(inserted.filter((entry) => 'version' in entry).length, 20, 'values of the new type are stored')
   })
 
   /** A table with an item, a session that can lock it, and a function that waits for the item only a while. */

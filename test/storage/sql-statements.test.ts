@@ -526,12 +526,11 @@ test('a driver error becomes a refusal or an unreachable error, is retried, or i
     unstorable('createdAt')
   )
   t.same(await outcome('mysql', toError({ errno: 1406 }, 'Data too long')), unstorable())
-  t.same(await outcome('postgres', toError({ code: '22001' })), unstorable())
-  t.same(
-    await outcome('postgres', toError({ code: '22003', where: 'unnamed portal parameter $2' })),
-    unstorable('email')
-  )
-  t.same(await outcome('postgres', toError({ code: '22003', where: 'unnamed portal parameter $9' })), unstorable())
+  // Prepared statements may be outdated, so the first error only leads to another attempt.
+  const repeated = (properties: object) => outcome('postgres', toError(properties), toError(properties))
+  t.same(await repeated({ code: '22001' }), unstorable())
+  t.same(await repeated({ code: '22003', where: 'unnamed portal parameter $2' }), unstorable('email'))
+  t.same(await repeated({ code: '22003', where: 'unnamed portal parameter $9' }), unstorable())
   t.same(
     await outcome('postgres', toError({ code: '54000', constraint: 'users_email_unique' })),
     unstorable('email')

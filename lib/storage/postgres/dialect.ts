@@ -14,7 +14,7 @@ import { readErrorText } from '../sql/driver-error.ts'
 import type { Kind } from '../sql/kind.ts'
 import { joinTests } from '../sql/parameters.ts'
 import { networkErrors } from '../sql/storage-error.ts'
-import { isStalePlan } from './positional-query.ts'
+import { isOutdated } from './outdated-types.ts'
 
 const buildPath = (names: readonly string[]) => `ARRAY[${names.map(toLiteral).join(', ')}]::text[]`
 const extractText: JsonDialect['value']['string'] = (column, names) => `(${column}::json #>> ${buildPath(names)})`
@@ -63,6 +63,7 @@ export const dialect: SqlDialect = {
 
   select: {},
   castToText: (column) => `${column}::text`,
+  typedNull: (column) => `CASE WHEN false THEN ${column} END`,
   isSame: (a, b) => `${a} IS NOT DISTINCT FROM ${b}`,
   toDateTime: (text) => text,
 
@@ -177,12 +178,12 @@ export const dialect: SqlDialect = {
 
   classifyError (error) {
     const { code, message } = getErrorDetail(error)
-    if (isStalePlan(error)) return 'retry'
+    if (isOutdated(error)) return 'retry'
     if (poolTimeout.test(message)) return 'exhausted'
     const kind = errorKinds[code] ?? errorKinds[code.slice(0, 2)]
     return kind ?? (lostConnection.test(message) ? 'unreachable' : 'other')
   },
-  isDataException: (error) => isDataException(getErrorDetail(error).code),
+  isDataException: (error) => !isOutdated(error) && isDataException(getErrorDetail(error).code),
   foreignKeys (table, other) {
     const values = [table, ...other === undefined ? [] : [other]].map((path) => path.map(dialect.quote).join('.'))
     return { text: other === undefined ? foreignKeys : `${foreignKeys} AND c.confrelid = to_regclass($2)`, values }
@@ -191,6 +192,7 @@ export const dialect: SqlDialect = {
   inlineForeignKeys: false,
   checksEachRow: false,
   parseViolation (error) {
+    if (isOutdated(error)) return undefined
     const { code, constraint, where, column } = getErrorDetail(error)
     if (code === '23502') return { notNull: column }
     if (code === '23503' || code === '23001') return parseForeignKey(error)

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Row, Value } from '../sql/dialect.ts'
-import { readErrorText } from '../sql/driver-error.ts'
 import type { Callback } from '../sql/pool-driver.ts'
 import { PreparedStatements } from '../sql/prepared-statements.ts'
 import type { Statement } from '../sql/session.ts'
 import type { PostgresClient, PostgresQuery, PostgresResult } from './driver.ts'
+import { isOutdated, isStalePlan, suspectTypes } from './outdated-types.ts'
 
 /** What pg passes to `submit` of a query: https://node-postgres.com/apis/client#clientquery */
 interface Connection {
@@ -75,19 +75,37 @@ export class PositionalQuery implements PostgresQuery, PostgresResult {
   }
 
   handleError (error: unknown): void {
-    if (this.name !== '' && isStalePlan(error)) closeStatement(this.#connection!, this.name)
+    if (this.name !== '') {
+      suspectTypes(error)
+      if (isStalePlan(error)) knownChanges++
+      if (isOutdated(error)) closeStatement(this.#connection!, this.name)
+    }
     this.callback!(error)
   }
 }
 
-const statementNames = new WeakMap<Connection, PreparedStatements<string>>()
+/**
+ * How often a statement has found out that a table was changed. Not all of them can, so then all statements of all
+ * connections are prepared again.
+ */
+let knownChanges = 0
+
+interface StatementNames {
+  readonly names: PreparedStatements<string>
+  /** The value of `knownChanges` when the first of them was prepared. */
+  readonly knownChanges: number
+}
+
+const statementNames = new WeakMap<Connection, StatementNames>()
 
 /** The names of the statements that stay prepared on a connection; displaced statements are closed. */
 function getStatementNames (connection: Connection): PreparedStatements<string> {
   const known = statementNames.get(connection)
-  if (known !== undefined) return known
+  if (known?.knownChanges === knownChanges) return known.names
+  const prepared = Object.keys(connection.parsedStatements).filter((name) => name.startsWith(namePrefix))
+  for (const name of prepared) closeStatement(connection, name)
   const names = new PreparedStatements(buildStatementName, (name) => closeStatement(connection, name))
-  statementNames.set(connection, names)
+  statementNames.set(connection, { names, knownChanges })
   return names
 }
 
@@ -96,14 +114,11 @@ function closeStatement (connection: Connection, name: string): void {
   delete connection.parsedStatements[name]
 }
 
-/** Whether the type of a column has changed since the statement was prepared. It has to be prepared again. */
-export function isStalePlan (error: unknown): boolean {
-  return readErrorText(error, 'code') === '0A000' && readErrorText(error, 'routine') === 'RevalidateCachedQuery'
-}
+const namePrefix = 'collection_'
 
 /** Builds the name of a prepared statement: the same in every copy of this library that uses the connection. */
 export function buildStatementName (text: string): string {
-  return `collection_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+  return `${namePrefix}${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
 }
 
 function toText (value: Value): string | null {

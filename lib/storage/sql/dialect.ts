@@ -229,6 +229,11 @@ export interface SqlDialect {
   readonly select: Partial<Readonly<Record<Kind, (column: string) => string>>>
   /** Any column as text (or as it is), the same text for the same value: for digests of a row. */
   readonly castToText: (column: string) => string
+  /**
+   * An expression that is null and has the type of a column. Statements that select all columns as text also select it,
+   * if the database notices only by selected types that a prepared statement is outdated.
+   */
+  readonly typedNull?: (column: string) => string
   /** Equality that holds between NULLs as well. */
   readonly isSame: (a: string, b: string) => string
   /** How an instant, in UTC with milliseconds (RFC 3339), is bound. */

@@ -21,6 +21,8 @@ export interface PoolDriver<Client> {
   cancel (client: Client, callback: Callback<unknown>): void
   /** Whether a failed statement aborts the transaction it is in. */
   readonly abortsOnError: boolean
+  /** Whether a statement failed, or may have failed, only because it was prepared before its table was changed. */
+  isOutdated (error: unknown): boolean
 }
 
 /** Calls a function with a callback and returns a promise of its value. */

@@ -7,7 +7,8 @@ import { getRetryDelay, isBroken, toConnectError, toStorageError } from './stora
 
 /** What to do with a connection of a pool. */
 export interface PooledTask<Client, Result> {
-  readonly run: (client: Client, callback: Callback<Result>) => void
+  /** `isRepeated` is true after a failed attempt. */
+  readonly run: (client: Client, callback: Callback<Result>, isRepeated: boolean) => void
   readonly context: SignalContext
   readonly writes: boolean
 }
@@ -71,7 +72,7 @@ class PooledQuery<Client, Result> {
     if (this.#aborted) return this.#driver.release(client, false)
     this.#client = client
     try {
-      this.#task.run(client, (error, result) => this.#onResult(client, error, result))
+      this.#task.run(client, (error, result) => this.#onResult(client, error, result), this.#attempts > 0)
     } catch (thrown) {
       this.#onResult(client, thrown, undefined)
     }

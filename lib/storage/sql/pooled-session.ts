@@ -3,7 +3,7 @@ import type { SqlDialect, Row } from './dialect.ts'
 import type { PoolDriver } from './pool-driver.ts'
 import { runPooled, type PooledTask } from './pooled-query.ts'
 import { PooledTransaction } from './pooled-transaction.ts'
-import type { Session, SignalContext, Statement, Work, WriteResult } from './session.ts'
+import { toAttempt, type Session, type SignalContext, type Statement, type Work, type WriteResult } from './session.ts'
 import { isBroken, retry } from './storage-error.ts'
 
 /** A pool of connections: each statement takes one, each transaction keeps one. */
@@ -18,7 +18,7 @@ export class PooledSession<Client> implements Session {
 
   rows (statement: Statement): Promise<readonly Row[]> {
     return this.#run({
-      run: (client, callback) => this.#driver.rows(client, statement, callback),
+      run: (client, callback, isRepeated) => this.#driver.rows(client, toAttempt(statement, isRepeated), callback),
       context: statement.context,
       writes: statement.writes === true
     })
@@ -26,7 +26,7 @@ export class PooledSession<Client> implements Session {
 
   write (statement: Statement): Promise<WriteResult> {
     return this.#run({
-      run: (client, callback) => this.#driver.write(client, statement, callback),
+      run: (client, callback, isRepeated) => this.#driver.write(client, toAttempt(statement, isRepeated), callback),
       context: statement.context,
       writes: true
     })
@@ -45,11 +45,11 @@ export class PooledSession<Client> implements Session {
   }
 
   transaction<Result> (work: Work<Result>, context: SignalContext): Promise<Result> {
-    return retry(this.#dialect, () => this.#transaction(work, context))
+    return retry(this.#dialect, (isRepeated) => this.#transaction(work, context, isRepeated))
   }
 
-  async #transaction<Result> (work: Work<Result>, context: SignalContext): Promise<Result> {
-    const transaction = new PooledTransaction(this.#driver, context)
+  async #transaction<Result> (work: Work<Result>, context: SignalContext, isRepeated: boolean): Promise<Result> {
+    const transaction = new PooledTransaction(this.#driver, context, isRepeated)
     let isCommitted = false
     let broken = true
     try {

@@ -3,7 +3,7 @@ import { OutcomeUnknown, RequestAborted, TransactionEnded } from '../unreachable
 import type { Row } from './dialect.ts'
 import { cancelStatement, isRunning, toPromise, waitForEnd, type Callback, type PoolDriver } from './pool-driver.ts'
 import { isInstance } from './driver-error.ts'
-import type { Session, SignalContext, Statement, Work, WriteResult } from './session.ts'
+import { toAttempt, type Session, type SignalContext, type Statement, type Work, type WriteResult } from './session.ts'
 import { statementChannel, traceStatement } from './traced-session.ts'
 
 const ignoreError = () => {}
@@ -29,11 +29,14 @@ export class PooledTransaction<Client> implements Session {
   #isShared = false
   /** Settles with the last savepoint. The app may use the transaction in parallel, and savepoints are nested. */
   #savepoint: Promise<unknown> = Promise.resolve()
+  /** Whether this is another attempt, or a statement of this one was repeated. */
+  #isRepeated: boolean
 
-  constructor (driver: PoolDriver<Client>, context: SignalContext) {
+  constructor (driver: PoolDriver<Client>, context: SignalContext, isRepeated: boolean) {
     this.#driver = driver
     this.#transactionContext = context
     this.#context = context
+    this.#isRepeated = isRepeated
   }
 
   /** Runs what uses the transaction. */
@@ -48,11 +51,15 @@ export class PooledTransaction<Client> implements Session {
 
   async rows (statement: Statement): Promise<readonly Row[]> {
     if (statement.writes !== true) await this.#savepoint
-    return await this.#run(statement.context, (client, callback) => this.#driver.rows(client, statement, callback))
+    return await this.#run(statement.context, (client, callback) => {
+      this.#driver.rows(client, toAttempt(statement, this.#isRepeated), callback)
+    })
   }
 
   write (statement: Statement): Promise<WriteResult> {
-    return this.#run(statement.context, (client, callback) => this.#driver.write(client, statement, callback))
+    return this.#run(statement.context, (client, callback) => {
+      this.#driver.write(client, toAttempt(statement, this.#isRepeated), callback)
+    })
   }
 
   async execute (text: string): Promise<void> {
@@ -96,7 +103,9 @@ export class PooledTransaction<Client> implements Session {
     } catch (error) {
       const canContinue = !this.#hasEnded && !isInstance(error, RequestAborted)
       if (canContinue) await this.execute('ROLLBACK TO SAVEPOINT guarded')
-      throw error
+      if (!canContinue || this.#isRepeated || !this.#driver.isOutdated(error)) throw error
+      this.#isRepeated = true
+      return await this.#withSavepoint(context, write)
     }
   }
 

@@ -22,8 +22,9 @@ export interface Projection<Item> {
 }
 
 export function createProjection<Item extends object> (layout: Layout, columns: readonly Column[]): Projection<Item> {
-  const { id, version, nulls } = layout
-  const select = [...columns.map((column) => column.select), version.select, nulls]
+  const { dialect, id, version, nulls } = layout
+  const typedNulls = version.compare === undefined ? columns.map(({ sql }) => dialect.typedNull?.(sql)) : []
+  const select = [...columns.map((column) => column.select), version.select, nulls, ...typedNulls]
     .filter((part) => part !== undefined)
   const count = columns.length
   const readVersion = (row: Row) => version.read(row, count)

@@ -15,8 +15,15 @@ export interface Statement {
   readonly unbounded?: boolean
   /** Whether its text depends only on the schema and the scope, so that it stays prepared whatever clients send. */
   readonly recurring?: boolean
+  /** Whether it was run before and failed, so that it must not use what was prepared then. */
+  readonly isRepeated?: boolean
   /** For conditions that the database cannot test: rows are read one by one, and only those that pass are returned. */
   readonly check?: RowCheck
+}
+
+/** Returns the statement as it is passed to the driver. */
+export function toAttempt (statement: Statement, isRepeated: boolean): Statement {
+  return isRepeated ? { ...statement, isRepeated } : statement
 }
 
 export interface RowCheck {

@@ -102,8 +102,12 @@ export function getRetryDelay ({ classifyError }: SqlDialect, error: unknown, at
 }
 
 /** Repeats an attempt as long as that can help. A failed attempt must leave nothing behind. */
-export function retry<Result> (dialect: SqlDialect, attempt: () => Promise<Result>, attempts = 0): Promise<Result> {
-  return attempt().catch(async (error: unknown) => {
+export function retry<Result> (
+  dialect: SqlDialect,
+  attempt: (isRepeated: boolean) => Promise<Result>,
+  attempts = 0
+): Promise<Result> {
+  return attempt(attempts > 0).catch(async (error: unknown) => {
     const retryDelay = getRetryDelay(dialect, error, attempts)
     if (retryDelay === undefined) throw toStorageError(dialect, error)
     await delay(retryDelay)
