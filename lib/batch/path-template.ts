@@ -26,6 +26,10 @@ export class PathTemplate {
     this.references = references
   }
 
+  get hasQuery (): boolean {
+    return this.#search !== ''
+  }
+
   /** Whether a segment is known only when an earlier part is done. */
   isOpen (segment: string): boolean {
     return segment.includes(mark)

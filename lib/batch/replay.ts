@@ -82,12 +82,20 @@ export function replayAnswer (
   const { results, visibility } = JSON.parse(answer) as StoredAnswer
   return results.map((result, index) => {
     const part = parts[index]!
-    // Whether the caller still sees the parent of a nested item is known only when that is read.
     const isVisible = part.authorization?.canRead !== false &&
-      part.target.collection.attached.parent === undefined &&
+      !dependsOnOthers(part) &&
       canSee(getPartVisibility(part), visibility[index] ?? undefined)
     return JSON.stringify(isVisible ? result : omitContent(result))
   })
+}
+
+/**
+ * Whether other rules than those of the collection decide what the caller sees. Whether it still sees the parent of a
+ * nested item, related items or deleted ones is known only when these are read.
+ */
+function dependsOnOthers ({ path, target: { collection: { attached }, action } }: PreparedPart): boolean {
+  const { parent, queryParameters } = attached
+  return parent !== undefined || (action.safe && path.hasQuery && queryParameters.size > 0)
 }
 
 function omitContent (result: PartResult): PartResult {

@@ -6,9 +6,11 @@ import { z } from 'zod'
 import { batch } from '../../lib/batch/batch.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
+import { softDelete } from '../../lib/features/soft-delete.ts'
 import { within } from '../../lib/features/within.ts'
 import collection, { define, registry } from '../../lib/index.ts'
 import type { AccessOptions } from '../../lib/index.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 import { sendBatch, serveShop } from './shop.ts'
@@ -100,6 +102,38 @@ test('a replay has no content of a nested item, whose parent the caller may no l
   const again = await send()
   t.equal(again.headers['idempotent-replayed'], 'true')
   t.notOk('content' in again.json()[0])
+})
+
+test('a replay has no related or deleted items, which the caller may no longer see', async (t) => {
+  const rights = new Set(['eve'])
+  const isAllowed = ({ caller }: { readonly caller: string | undefined }) => rights.has(caller ?? '')
+  const storage = memory()
+  const Team = Type.Object({ id: Type.String(), deletedAt: Type.Optional(Type.String({ format: 'date-time' })) })
+  const id = { generate: 'client' } as const
+  const { things, teams } = relate({
+    things: define({ name: 'things', schema: Thing, id, storage, access: { authenticate: byHeader } }).with(idempotency()),
+    teams: define({ name: 'teams', schema: Team, id, storage, access: { authenticate: byHeader, allow: { all: 'authenticated', read: isAllowed } } })
+      .with(softDelete({ property: 'deletedAt', allow: isAllowed }))
+  }, { things: { team: { to: 'teams', property: 'owner' } } })
+  const app = await serveShop(t, { things, teams })
+  await app.collection(teams).create({ id: 'red' })
+  await app.collection(teams).create({ id: 'old' })
+  await app.collection(teams).remove('old')
+  await app.collection(things).create({ id: 'a', owner: 'red' })
+  const paths = ['/things/a', '/things/a?expand=team', '/things?team.id=red', '/teams', '/teams?deleted=true']
+  const headers = { 'x-user': 'eve', 'idempotency-key': '"k"' }
+  const send = async () => sendBatch(app, paths.map((path) => ({ method: 'GET', path })), { headers })
+  t.match((await send()).json(), [
+    { content: { id: 'a' } },
+    { content: { team: { id: 'red' } } },
+    { content: [{ id: 'a' }] },
+    { content: [{ id: 'red' }] },
+    { content: [{ id: 'old' }, { id: 'red' }] }
+  ])
+  rights.clear()
+  const again = await send()
+  t.equal(again.headers['idempotent-replayed'], 'true')
+  t.strictSame(again.json().map((result: object) => 'content' in result), [true, false, false, true, false])
 })
 
 test('callers that only the parent of a nested collection identifies do not share their keys', async (t) => {
