@@ -6,6 +6,7 @@ import { buildEquivalentGet } from '../listing/equivalent-get.ts'
 import { combineFilters, toStorageQuery } from '../listing/list-query.ts'
 import type { ListQuery } from '../listing/list-query.ts'
 import { logUnreadable } from '../listing/unreadable.ts'
+import { fillPath } from '../response/links.ts'
 import { applySelection, getSelectionVersion } from '../response/selection.ts'
 import type { Addition } from '../response/selection.ts'
 import type { ItemType } from '../schema/item-type.ts'
@@ -59,7 +60,7 @@ async function readRelated (
   inclusion: Inclusion,
   operation: Operation
 ): Promise<Related> {
-  const { relation, reading, target: { collection }, listQuery, inclusions } = inclusion
+  const { relation, reading, target: { collection }, inclusions } = inclusion
   const ids = new Set(entries.map(({ item }) => readId(item, relation.property)))
   const values = [...ids].filter((id) => id !== undefined)
   if (reading === undefined || values.length === 0) {
@@ -77,7 +78,7 @@ async function readRelated (
   // Most lists are included as a whole, and then no URL is needed.
   let prepared: BuildUrl | undefined
   const buildUrl: BuildUrl = (parent, last) => (prepared ??= prepareUrl(inclusion, operation))(parent, last)
-  return { name: relation.name, inclusion: { ...inclusion, listQuery }, pages, additions, buildUrl }
+  return { name: relation.name, inclusion, pages, additions, buildUrl }
 }
 
 interface Source {
@@ -257,13 +258,8 @@ function prepareUrl (inclusion: Inclusion, operation: Operation): BuildUrl {
 
 /** The path of the other collection, with the parameters of the prefix and, if it is nested, the id of the parent. */
 function buildPath ({ path }: Served, { request }: Operation, parent: Id | undefined): string | undefined {
-  const values = { ...Object(request?.params) as Record<string, string | undefined> }
-  values.parent = parent === undefined ? undefined : String(parent)
-  const filled = path.replace(/:(\w+)/g, (parameter, name: string) => {
-    const value = values[name]
-    return value === undefined ? parameter : encodeURIComponent(value)
-  })
-  return filled.includes(':') ? undefined : filled
+  const parameters = Object(request?.params) as Readonly<Record<string, string>>
+  return fillPath(path, { ...parameters, parent: parent === undefined ? undefined : String(parent) })
 }
 
 /** Returns the parameters of a query string that includes this; undefined if no query string can express it. */

@@ -15,7 +15,7 @@ export function createRelationLinks (relations: ReadonlyMap<string, Relation>, a
       if (hidden?.has(property) === true) continue
       const target = relation.findTarget(app)
       if (isMany) {
-        const href = buildListUrl(target, equals, { id, path: fillPath(target, { path, property: equals, id }) })
+        const href = buildListUrl(target, equals, { id, path: buildTargetPath(target, { path, property: equals, id }) })
         if (href !== undefined) links[name] = { href }
         continue
       }
@@ -23,7 +23,7 @@ export function createRelationLinks (relations: ReadonlyMap<string, Relation>, a
       const key = isShown ? readId(item, property) : undefined
       // A value that no id can have, such as "..", would lead elsewhere.
       if (key === undefined || target.collection.id.read(String(key)) === undefined) continue
-      const outer = fillPath(target, { path })
+      const outer = buildTargetPath(target, { path })
       if (outer !== undefined) links[name] = { href: buildItemPath(outer, key) }
     }
     return links
@@ -51,9 +51,10 @@ interface Place {
 
 /**
  * The path of a collection, with the parameters of its prefix as in the path of the other one, and the id of the item
- * that it is nested in; undefined if it has parameters that are not known.
+ * that it is nested in; undefined if it has parameters that are not known. Links are built without a request, so its
+ * parameters are not available.
  */
-function fillPath ({ path: route, collection }: Served, { path, property, id }: Place): string | undefined {
+function buildTargetPath ({ path: route, collection }: Served, { path, property, id }: Place): string | undefined {
   const { parent } = collection.attached
   const known = path.split('/')
   let isSame = true

@@ -13,6 +13,15 @@ export function buildItemPath (path: string, id: Id): string {
   return `${path}/${typeof id === 'string' && isUuid(id) ? id : encodeURIComponent(id)}`
 }
 
+/** Returns the path of a route with the values of its parameters; undefined if one of them is not known. */
+export function fillPath (route: string, values: Readonly<Record<string, string | undefined>>): string | undefined {
+  const path = route.replace(/:(\w+)/g, (parameter, name: string) => {
+    const value = values[name]
+    return value === undefined ? parameter : encodeURIComponent(value)
+  })
+  return path.includes(':') ? undefined : path
+}
+
 /** The collection of an item, and what the response has of it. */
 interface LinkPlace {
   /** The path of the collection. */

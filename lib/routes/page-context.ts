@@ -7,6 +7,7 @@ import type { Caller, CallerLike } from '../access/caller.ts'
 import type { PageContext, Link, Capabilities } from '../formats/format.ts'
 import { getTargetPath } from '../request/request.ts'
 import type { Request } from '../request/request.ts'
+import { fillPath } from '../response/links.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
 // What an HTML page shows besides the content: queries and actions that the caller can use, and links.
@@ -120,11 +121,8 @@ function findRelatedPaths (
     const target = findTarget(collection.app)
     // The id of the item that the other one is nested in is not known.
     if (target.collection.attached.parent !== undefined) continue
-    const path = target.path.replace(/:(\w+)/g, (parameter, name: string) => {
-      const value = values[name]
-      return value === undefined ? parameter : encodeURIComponent(value)
-    })
-    if (!path.includes(':')) paths.set(property, path)
+    const path = fillPath(target.path, values)
+    if (path !== undefined) paths.set(property, path)
   }
   return paths
 }
