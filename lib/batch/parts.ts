@@ -29,7 +29,7 @@ export interface Part {
   readonly headers: Readonly<Record<string, string>>
 }
 
-const memberNames = ['id', 'method', 'path', 'content', 'refs', 'ifMatch', 'ifNoneMatch']
+const propertyNames = ['id', 'method', 'path', 'content', 'refs', 'ifMatch', 'ifNoneMatch']
 
 /** Parses the parts of a batch. A problem lists everything that is invalid, each with its place. */
 export function parseParts (content: unknown, maximum: number): readonly Part[] | Problem {
@@ -57,9 +57,9 @@ class PartParser {
   parse (given: unknown, index: number): Part {
     const part = isObject(given) ? given : {}
     if (part !== given) this.#fail([index], 'must be an object')
-    const unknown = Object.keys(part).find((name) => !memberNames.includes(name))
+    const unknown = Object.keys(part).find((name) => !propertyNames.includes(name))
     if (unknown !== undefined) {
-      this.#fail([index, unknown], `is not a known property. A part can have: ${memberNames.join(', ')}.`)
+      this.#fail([index, unknown], `is not a known property. A part can have: ${propertyNames.join(', ')}.`)
     }
     const method = this.#parseMethod(part, index)
     const parsed = {

@@ -25,11 +25,6 @@ export interface TargetedPart extends Part {
 }
 
 /** A part whose caller is authorized. */
-/** Returns the caller, which all parts have in common. */
-export function findCaller (parts: readonly PreparedPart[]): Caller | undefined {
-  return parts.find(({ authorization }) => authorization !== undefined)?.authorization?.caller
-}
-
 export interface PreparedPart extends TargetedPart {
   /** Undefined if the collection is open to everyone. */
   readonly authorization: Authorization | undefined
@@ -40,6 +35,11 @@ export interface PreparedPart extends TargetedPart {
   /** Whether a PUT may create the item. */
   readonly canCreate: boolean
   readonly own: PartRequest
+}
+
+/** Returns the caller, which all parts have in common. */
+export function findCaller (parts: readonly PreparedPart[]): Caller | undefined {
+  return parts.find(({ authorization }) => authorization !== undefined)?.authorization?.caller
 }
 
 /** Authorizes the caller for a part, by the rules of its action. Throws if it may not call it. */

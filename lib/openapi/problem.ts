@@ -19,7 +19,7 @@ function getCodes (): string[] {
   return Object.keys(problems).filter((name) => !batchProblems.includes(name))
 }
 
-const members: Readonly<Record<string, JsonSchema>> = {
+const problemProperties: Readonly<Record<string, JsonSchema>> = {
   type: { ...uri, description: 'The type of the problem' },
   title: { ...text, description: 'A summary of the type' },
   status: { type: 'integer', format: 'int32', minimum: 400, maximum: 599 },
@@ -57,11 +57,11 @@ const errorsByField: JsonSchema = {
 export function buildProblemSchema (addsProblemProperties: boolean): JsonSchema {
   const properties = addsProblemProperties
     ? {
-        ...members,
-        errors: { anyOf: [members.errors, errorsByField] },
+        ...problemProperties,
+        errors: { anyOf: [problemProperties.errors, errorsByField] },
         message: { ...text, description: 'The problem as one text, for clients that show nothing else' }
       }
-    : members
+    : problemProperties
   return { type: 'object', description: 'A problem (RFC 9457)', required, properties }
 }
 
