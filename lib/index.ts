@@ -73,6 +73,7 @@ export default plugin
 export { plugin as collection }
 export { allowedActions } from './access/authorize.ts'
 export { corsOptions } from './service/cors.ts'
+export type { CorsOptions } from './service/cors.ts'
 export { define, defineWith } from './define.ts'
 export type { Defaults } from './define.ts'
 export type { GroupOf, GroupsOf, GroupsQuery } from './engine/aggregate-types.ts'
@@ -149,6 +150,7 @@ export type {
 export { ProblemError } from './failure.ts'
 export type { ActionEvent } from './routes/trace-action.ts'
 export { schemaSql } from './schema-sql.ts'
+export type { ItemOf, ObjectSchema } from './schema/static.ts'
 export { TransactionError } from './engine/transaction.ts'
 export { registry } from './registry.ts'
 export type { Registered } from './registry.ts'

@@ -205,6 +205,99 @@ test('TypeScript that compiles to CommonJS accepts the package with the values o
   }
 })
 
+/** Definitions, calls and clients as the modules of an app export them, without a type of their own. */
+const exported = {
+  'definitions.ts': `
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { Type } from '@sinclair/typebox'
+import { corsOptions, define, defineWith } from 'fastify-collections'
+import { action } from 'fastify-collections/action'
+import { aggregates } from 'fastify-collections/aggregates'
+import { bulk } from 'fastify-collections/bulk'
+import { idempotency } from 'fastify-collections/idempotency'
+import { memory } from 'fastify-collections/memory'
+import { postgres } from 'fastify-collections/postgres'
+import { relate } from 'fastify-collections/relations'
+import { softDelete } from 'fastify-collections/soft-delete'
+import { sqlite } from 'fastify-collections/sqlite'
+import { timeout } from 'fastify-collections/timeout'
+import { version } from 'fastify-collections/version'
+import { within } from 'fastify-collections/within'
+import { z } from 'zod'
+
+const Author = Type.Object({ id: Type.Integer(), name: Type.String() })
+const Article = z.object({
+  id: z.int(),
+  title: z.string(),
+  authorId: z.int(),
+  status: z.enum(['draft', 'published']).default('draft'),
+  words: z.int().default(0),
+  deletedAt: z.iso.datetime().exactOptional()
+})
+
+export const storage = sqlite(new DatabaseSync(':memory:'))
+export const pooled = { ...postgres(new pg.Pool()) }
+export const seeded = memory({ items: [{ id: 1, name: 'Ada' }] })
+export const defineHere = defineWith({ storage }, timeout(1000))
+export const plain = defineHere({ name: 'authors', schema: Author, id: { generate: 'storage' } })
+export const featured = define({ name: 'articles', schema: Article, id: { generate: 'storage' }, storage: memory() })
+  .with(idempotency(), softDelete({ property: 'deletedAt' }))
+export const older = version(plain, 'v1', {
+  schema: Type.Object({ id: Type.Integer(), label: Type.String() }),
+  present: ({ id, name }) => ({ id, label: name }),
+  accept: ({ label }) => ({ name: label }),
+  renamed: { label: 'name' }
+})
+export const nested = featured.with(within(plain, 'authorId'))
+export const publish = action('publish', { input: z.object({ at: z.iso.date() }), run: () => undefined })
+export const complete = featured.with(
+  bulk({ update: true, remove: true }),
+  action('statistics', { on: 'collection', output: z.object({ words: z.int() }), run: () => ({ output: { words: 1 } }) }),
+  aggregates({ by: ['status'], of: { words: ['sum'] } }),
+  publish
+)
+export const blog = relate({ authors: plain, articles: complete }, {
+  authors: { articles: { to: 'articles', by: 'authorId' } },
+  articles: { author: { to: 'authors', property: 'authorId', references: true } }
+})
+export const { authors, articles } = blog
+export const cors = corsOptions()
+`,
+  'app.ts': `
+import Fastify from 'fastify'
+import collection, { registry } from 'fastify-collections'
+import { batchClient, client } from 'fastify-collections/client'
+import { articles, authors, older } from './definitions.js'
+
+export const app = Fastify()
+await app.register(registry)
+await app.register(collection, articles)
+export const calls = app.collection(articles)
+export const called = await calls.read(1, { expand: ['author'] })
+export const groups = await calls.aggregate({ by: ['status'], sum: ['words'] })
+export const changed = await calls.updateMany({ filter: { title: 'Notes' } }, { words: 1 })
+export const readAuthor = () => calls.transaction((transaction) => transaction.collection(authors).read(1))
+
+export const sender = client<typeof articles>('http://localhost/articles')
+export const olderSender = client<typeof older>('http://localhost/v1/authors')
+export const batches = batchClient<{ '/articles': typeof articles, '/authors': typeof authors }>('http://localhost/batch')
+export const read = await sender.read(1, { expand: ['author'] })
+export const page = await sender.list({ 'author.name': 'Ada', expand: ['author'] })
+export const statistics = await sender.statistics({})
+export const results = await batches.batch([{ method: 'POST', path: '/authors', content: { name: 'Ada' } }])
+`
+}
+
+test('an app that emits declarations can export definitions, calls and clients', async (t) => {
+  const folder = app('declarations', 'module', ['fastify', '@sinclair/typebox', 'zod', 'pg', '@types/pg'])
+  for (const [name, content] of Object.entries(exported)) writeFileSync(join(folder, name), content)
+  const options = ['node_modules/typescript/bin/tsc', '-p', '.', '--declaration']
+  const { status, output } = run(process.execPath, options, folder)
+  t.equal(status, 0, output)
+  t.match(readFileSync(join(folder, 'out/definitions.d.ts'), 'utf8'), 'import("fastify-collections/bulk").AddedBulk<')
+})
+
 test('require() returns the plugin', async (t) => {
   const folder = app('required', 'commonjs', ['fastify', '@sinclair/typebox'])
   writeFileSync(

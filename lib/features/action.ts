@@ -34,6 +34,8 @@ import type { Entry, Id, JsonSchema } from '../storage/contract.ts'
 import type { CustomAction } from '../engine/action-info.ts'
 import type { Feature, Host } from './feature.ts'
 
+export type { AddedAction } from '../engine/action-info.ts'
+
 /** The argument of `run`. */
 export type ActionContext<Item, On extends 'item' | 'collection', Input> = {
   /** The content of the request, validated and with its defaults. */

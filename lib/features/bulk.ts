@@ -5,6 +5,8 @@ import { Problem, problem } from '../http/problems.ts'
 import type { Feature } from './feature.ts'
 import type { DescribedContents, OperationObject } from '../openapi/operation-object.ts'
 
+export type { AddedBulk } from '../engine/action-info.ts'
+
 /** The options of `bulk()`. */
 export interface BulkOptions {
   /**

@@ -39,6 +39,7 @@ export type {
   ExpandPath,
   Expansion,
   Graph,
+  GraphOf,
   PathsOf,
   PlaceOf,
   RelatedDefinitions,

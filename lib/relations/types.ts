@@ -162,8 +162,11 @@ export type RelatedDefinitions<Of extends Definitions, Relations extends object>
   >
 }
 
-interface GraphOf<Of extends Definitions, Relations extends object> {
+/** The items of definitions by name, and their relations. */
+export interface GraphOf<Of extends Definitions, Relations extends object> {
+  /** The items of each definition. */
   readonly items: { readonly [Name in keyof Of]: ItemOfCollection<Of[Name]> }
+  /** The relations of each definition, as they were passed to `relate()`. */
   readonly relations: Relations
 }
 

@@ -1,6 +1,10 @@
-interface CorsOptions {
+/** What `corsOptions()` returns. */
+export interface CorsOptions {
+  /** The methods of collections. */
   methods: string[]
+  /** The headers of collections that scripts can read. */
   exposedHeaders: string[]
+  /** False, so that an OPTIONS request that is not a preflight reaches the collection. */
   strictPreflight: boolean
 }
 

@@ -9,6 +9,8 @@ import { PooledSession } from './sql/pooled-session.ts'
 import { PreparedStatements } from './sql/prepared-statements.ts'
 import type { Statement, WriteResult } from './sql/session.ts'
 
+export type { ExistingVersion, SqlAdapter, SqlOptions, TableDefinition } from './sql.ts'
+
 /** What is used of the pool of mysql2/promise, which @fastify/mysql provides with `promise: true`. */
 export interface MysqlPool {
   /** Returns a connection. */

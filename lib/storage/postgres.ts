@@ -13,6 +13,7 @@ import { PooledSession } from './sql/pooled-session.ts'
 import type { Statement } from './sql/session.ts'
 
 export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from './postgres/driver.ts'
+export type { ExistingVersion, SqlAdapter, SqlOptions, TableDefinition } from './sql.ts'
 
 /** The options of `postgres()`. */
 export interface PostgresOptions extends SqlOptions {

@@ -19,6 +19,7 @@ import { Writer } from './sql/writer.ts'
 export type { ExistingVersion, SqlOptions } from './sql/options.ts'
 export type { TableDefinition } from './sql/table-definition.ts'
 
+/** What `sqlite()`, `postgres()` and `mysql()` return: the value of the option `storage`. It also creates tables. */
 export interface SqlAdapter {
   <Item extends object>(shape: Shape): Storage<Item>
   /** Creates the tables of a collection and their indexes, unless they exist. */

@@ -4,6 +4,8 @@ import { HandleSession, type Handle } from './sql/handle-session.ts'
 import { checkSqlOptions } from './sql/options.ts'
 import { dialect } from './sqlite/dialect.ts'
 
+export type { ExistingVersion, SqlAdapter, SqlOptions, TableDefinition } from './sql.ts'
+
 /** What node:sqlite's `DatabaseSync` and better-sqlite3's `Database` have in common. */
 export type SqliteDatabase = Handle
 

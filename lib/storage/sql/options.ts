@@ -2,26 +2,59 @@ import { BadStorageError, describeValue } from '../bad-storage.ts'
 
 /** How a storage finds its table. The defaults are what `createTable` creates. */
 export interface SqlOptions {
-  /** The name of the table, by default that of the collection; `sales.orders` is a table of a schema. */
+  /**
+   * The name of the table; `sales.orders` is a table of a schema.
+   *
+   * @default the name of the collection
+   * @example
+   * table: 'sales.orders'
+   */
   readonly table?: string
-  /** The columns of properties that have another name, or a rule for all. */
+  /**
+   * The columns of properties that have another name, or a rule for all.
+   *
+   * @default columns have the names of their properties
+   * @example
+   * columns: { companyName: 'CompanyName' }
+   */
   readonly columns?: 'snake_case' | Readonly<Record<string, string>>
   /**
-   * The column for versions that `createTable` creates, by default `version`. An object states that the table was not
-   * created by `createTable`.
+   * The column for versions that `createTable` creates. An object states that the table was not created by
+   * `createTable`.
+   *
+   * @default 'version'
+   * @example
+   * version: { column: 'updated_at', as: 'timestamp' }
    */
   readonly version?: string | ExistingVersion
-  /** Properties that the database sets at every write: read, never written. */
+  /**
+   * Properties that the database sets at every write: read, never written.
+   *
+   * @default []
+   * @example
+   * generated: ['displayName']
+   */
   readonly generated?: readonly string[]
-  /** Indexes that `createTable` creates for orders other than by id; the id is appended to each. */
+  /**
+   * Indexes that `createTable` creates for orders other than by id, beside those for `list.order`, `list.filter`
+   * and relations. The id is appended to each.
+   *
+   * @default []
+   * @example
+   * indexes: [['status', 'createdAt']]
+   */
   readonly indexes?: ReadonlyArray<readonly string[]>
   /**
-   * The table of the responses that are stored for repeated requests, by default the name of the table with
-   * `_receipts`. Several collections can share one.
+   * The table of the responses that are stored for repeated requests. Several collections can share one.
+   *
+   * @default the name of the table with `_receipts`
+   * @example
+   * receipts: 'receipts'
    */
   readonly receipts?: string
 }
 
+/** How changes of a row of an existing table are detected. */
 export type ExistingVersion =
   /** The table has no column for versions. */
   | { readonly derived: true }

@@ -2,9 +2,13 @@ import type { JsonSchema, Referrer, RelationKey, Shape } from '../contract.ts'
 
 /** What a table is created from: the result of `define()`, its options, or as much of them as the table needs. */
 export interface TableDefinition {
+  /** The name of the collection, and of the table unless the storage has the option `table`. */
   readonly name: string
+  /** The schema of an item: its properties become columns. */
   readonly schema: JsonSchema
+  /** The property that is the primary key, and who generates it. */
   readonly id?: Partial<Shape['id']>
+  /** Properties, or sets of properties, that get a unique index. */
   readonly unique?: ReadonlyArray<string | readonly string[]>
   /** `order` and `filter` get indexes. */
   readonly list?: { readonly order?: readonly string[], readonly filter?: readonly string[] }
