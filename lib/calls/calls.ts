@@ -79,7 +79,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     options: WriteCallOptions,
     { id, content }: { id?: Id, content?: unknown }
   ): Promise<StoredItem<object>> {
-    return runCall(id === undefined ? target : { ...target, id }, async () => {
+    return runCall({ collection: host.name, id }, async () => {
       const { operation, toStored } = await openCall(host, actionInfos[action], options, { id, content })
       const outcome = await operation.steps.run(operation)
       if (outcome instanceof Problem) return outcome
@@ -97,7 +97,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     { expand, ...options }: CallOptions & { readonly expand?: unknown } = {}
   ): Promise<StoredItem<object>> {
     if (expand === undefined) return callForItem('read', options, { id })
-    return runCall({ ...target, id }, async () => {
+    return runCall({ collection: host.name, id }, async () => {
       const open = await openCall(host, actionInfos.read, options, { id })
       const query = toQuery(host, { expand }, ['expand'])
       if (query instanceof Problem) return query
@@ -162,7 +162,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   }
 
   async function remove (id: Id, options: WriteCallOptions = {}): Promise<void> {
-    await runCall({ ...target, id }, async () => {
+    await runCall({ collection: host.name, id }, async () => {
       const { operation } = await openCall(host, actionInfos.remove, options, { id })
       return operation.steps.run(operation)
     })
@@ -363,7 +363,7 @@ async function openCall (
     context: {
       signal,
       scope: joinFilters(access?.scope?.filter, access?.conditionScope?.filter),
-      ...transaction && { lock: true }
+      lock: transaction !== undefined
     },
     transaction,
     log: host.log,
@@ -373,13 +373,13 @@ async function openCall (
     query: () => ({}),
     content: () => parsed,
     patch: (item) => parsed instanceof Problem ? parsed : applyParsedPatch(view.type, item, parsed.value),
-    ...ifMatch !== undefined && {
-      // Code decides itself whether it needs a precondition.
-      check: (entry) => {
-        const conditions = { headers: { 'if-match': ifMatch }, format, presentation, requiresMatch: false }
-        return checkPreconditions(conditions, entry)
-      }
-    },
+    // Code decides itself whether it needs a precondition.
+    check: ifMatch === undefined
+      ? undefined
+      : (entry) => {
+          const conditions = { headers: { 'if-match': ifMatch }, format, presentation, requiresMatch: false }
+          return checkPreconditions(conditions, entry)
+        },
     canCreate: async () => isApp || isCallAllowed(collection, 'create', caller),
     returnsRemoved: false
   }
