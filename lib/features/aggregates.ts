@@ -1,9 +1,10 @@
 import type { AddedAggregates, FigureName, FigureOf, OfferedFigures } from '../engine/aggregate-types.ts'
+import { isStringArray } from '../http/json-value.ts'
 import { findQueryable } from '../listing/queryable.ts'
 import type { QueryableProperty } from '../listing/queryable.ts'
 import { readProperties } from '../schema/properties.ts'
 import type { DatePart, Grouping } from '../storage/contract.ts'
-import { figureNames, isFigureTable, isNameList, parseObject, parseString, reservedNames } from './aggregates/query.ts'
+import { figureNames, isFigureTable, parseObject, parseString, reservedNames } from './aggregates/query.ts'
 import type { AggregateSettings } from './aggregates/query.ts'
 import { aggregate } from './aggregates/run.ts'
 import { buildOutputSchema, describeParameters } from './aggregates/schema.ts'
@@ -143,7 +144,7 @@ function getParts ({ schema: { format } }: QueryableProperty): readonly DatePart
 }
 
 function readGroupings (host: Host, by: unknown, known: Known): AggregateSettings['by'] {
-  if (!isNameList(by)) {
+  if (!isStringArray(by)) {
     host.fail(`aggregates: by is ${JSON.stringify(by)}. Make it an array of properties and parts of dates, ` +
       'as in by: [\'status\', \'createdAt.month\'].')
   }

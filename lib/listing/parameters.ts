@@ -1,4 +1,5 @@
 import type { Lists } from './lists.ts'
+import { isStringArray } from '../http/json-value.ts'
 import { maxWords, parseWords } from '../storage/search-words.ts'
 import { joinNames } from './join-names.ts'
 import { maxSearchLength } from './lists.ts'
@@ -17,12 +18,18 @@ const keepText = (text: string): unknown => text
 const splitNames = (text: string): unknown => text.split(',')
 const digits = /^\d{1,9}$/
 
-function parseBoolean (text: string): unknown {
+/** A text that is no number is refused later. */
+export function parseNumber (text: string): number | string {
+  return digits.test(text) ? Number(text) : text
+}
+
+/** A text that is neither true nor false is refused later. */
+export function parseBoolean (text: string): boolean | string {
   if (text === 'true') return true
   return text === 'false' ? false : text
 }
 
-function isLimit (value: unknown, maximum: number): value is number {
+export function isLimit (value: unknown, maximum: number): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= maximum
 }
 
@@ -34,17 +41,13 @@ function isSearch (value: unknown): value is string {
     parseWords(value).length <= maxWords
 }
 
-function isNameList (value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((name) => typeof name === 'string')
-}
-
 function describeArray (names: Iterable<string>): string {
   return `an array of these names: ${joinNames(names)}`
 }
 
 const parameters: Readonly<Record<string, Parameter>> = {
   limit: {
-    ofText: (text) => digits.test(text) ? Number(text) : text,
+    ofText: parseNumber,
     read: ({ limit: { maximum } }, limit) => {
       return isLimit(limit, maximum) ? { limit } : `a whole number from 1 to ${maximum}`
     }
@@ -56,11 +59,11 @@ const parameters: Readonly<Record<string, Parameter>> = {
   sort: {
     ofText: splitNames,
     // Text is always split, so anything else is the content of a QUERY or a call.
-    read: (lists, names) => isNameList(names) ? parseSort(lists, names) : describeArray(lists.sortable.keys())
+    read: (lists, names) => isStringArray(names) ? parseSort(lists, names) : describeArray(lists.sortable.keys())
   },
   fields: {
     ofText: splitNames,
-    read: (lists, names) => isNameList(names) ? parseFields(lists, names) : describeArray(lists.visible)
+    read: (lists, names) => isStringArray(names) ? parseFields(lists, names) : describeArray(lists.visible)
   },
   count: {
     ofText: parseBoolean,

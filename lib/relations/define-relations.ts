@@ -34,8 +34,9 @@ import { findMentions } from './mentions.ts'
 import { withReadableTargets, withReferenceCheck, withTargetCheck } from './references.ts'
 import type { IncomingReference } from './references.ts'
 import { checkRelations, readRelations } from './relation.ts'
-import type { Definitions, GivenRelations, RelationOptions } from './relation.ts'
+import type { GivenRelations, RelationOptions } from './relation.ts'
 import { readTitles } from './titles.ts'
+import type { Definitions } from './types.ts'
 
 /** Returns the definitions, each with the feature that has its relations. */
 export function defineRelations (definitions: Definitions, given: GivenRelations): Definitions {

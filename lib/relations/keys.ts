@@ -1,9 +1,9 @@
 import { toCollection } from '../collection.ts'
-import { isObject } from '../http/json-value.ts'
+import { isObject, isStringArray } from '../http/json-value.ts'
 import { toTotalOrder } from '../listing/selection.ts'
 import type { RelationKey } from '../storage/contract.ts'
-import { isNameList } from './relation.ts'
-import type { Definitions, GivenRelations } from './relation.ts'
+import type { GivenRelations } from './relation.ts'
+import type { Definitions } from './types.ts'
 
 /** Finds the properties by which relations find items of one of the definitions. */
 export function findKeys (definitions: Definitions, given: GivenRelations, name: string): RelationKey[] {
@@ -13,7 +13,7 @@ export function findKeys (definitions: Definitions, given: GivenRelations, name:
     // Whether the options are valid is checked for the collection that has the relation.
     for (const { to, by, property, order, references } of Object.values(relations).filter(isObject)) {
       if (to === name && by !== undefined) {
-        keys.push({ property: by, order: isNameList(order) ? toTotalOrder(order, id.property) : lists.order })
+        keys.push({ property: by, order: isStringArray(order) ? toTotalOrder(order, id.property) : lists.order })
       }
       // Before the other item is removed, the items that refer to it are looked for.
       if (source === name && property !== undefined && references === true) {

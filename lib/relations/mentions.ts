@@ -1,4 +1,5 @@
 import type { Collection } from '../collection.ts'
+import { tryParseJson } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import { maxLevels } from '../listing/relation-limits.ts'
@@ -7,7 +8,7 @@ import { maxLevels } from '../listing/relation-limits.ts'
 export type Mentions = ReadonlyMap<string, Mentions>
 
 /** What a query refers to. */
-export interface FoundMentions {
+interface FoundMentions {
   readonly mentions: Mentions
   /** Whether it refers to more relations that follow each other than a query can have. */
   readonly isTooDeep: boolean
@@ -45,17 +46,9 @@ function visit (value: unknown, place: Place): void {
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, part] of Object.entries(value)) {
       visitText(name, part, place)
-      visit(name === 'filter' && typeof part === 'string' ? parseJson(part) : part, follow(name, place))
+      // The filter of a client such as react-admin is JSON. If it is malformed, it is refused when the query is parsed.
+      visit(name === 'filter' && typeof part === 'string' ? tryParseJson(part) : part, follow(name, place))
     }
-  }
-}
-
-/** The filter of a client such as react-admin is JSON. If it is malformed, it is refused when the query is parsed. */
-function parseJson (text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

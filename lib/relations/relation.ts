@@ -1,11 +1,13 @@
 import { checkHooks } from '../access/check-hooks.ts'
 import { toCollection, isDefinition } from '../collection.ts'
-import type { Collection, Definition } from '../collection.ts'
+import type { Collection } from '../collection.ts'
 import { BadOption } from '../errors.ts'
 import type { Host, Relation } from '../features/feature.ts'
+import { isStringArray } from '../http/json-value.ts'
 import { toTotalOrder } from '../listing/selection.ts'
 import { getBranches } from '../schema/subschemas.ts'
 import type { Id, JsonSchema, Order, Storage } from '../storage/contract.ts'
+import type { Definitions } from './types.ts'
 
 /** A relation, as `relate()` is called with it. */
 export interface RelationOptions {
@@ -26,9 +28,6 @@ export interface RelationOptions {
   /** Whether lists can be sorted by properties of the related item. */
   readonly sort?: boolean
 }
-
-/** The definitions that are related to each other, by name. */
-export type Definitions = Readonly<Record<string, Definition>>
 
 /** Relations by the names of collections, and then by their own. */
 export type GivenRelations = Readonly<Record<string, Readonly<Record<string, RelationOptions>>>>
@@ -213,7 +212,7 @@ function readOrder (
   { lists: { sortable }, id: { property }, name }: Collection,
   order: readonly string[]
 ): readonly Order[] {
-  if (!isNameList(order)) {
+  if (!isStringArray(order)) {
     fail(`has the order ${JSON.stringify(order)}. Make it an array of properties, as in order: ['-${property}'].`)
   }
   const unknown = order.find((key) => !sortable.has(key.replace(/^-/, '')))
@@ -221,10 +220,6 @@ function readOrder (
     fail(`has the order ${JSON.stringify(unknown)}. ${name} can be sorted by: ${[...sortable.keys()].join(', ')}.`)
   }
   return toTotalOrder(order, property)
-}
-
-export function isNameList (value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((name) => typeof name === 'string')
 }
 
 /** What can only be checked when all collections are registered. */

@@ -1,10 +1,11 @@
 import type { FigureName } from '../../engine/aggregate-types.ts'
 import { toPointer } from '../../http/json-pointer.ts'
-import { isObject } from '../../http/json-value.ts'
+import { isObject, isStringArray } from '../../http/json-value.ts'
 import { Problem, problem } from '../../http/problems.ts'
 import { joinNames } from '../../listing/join-names.ts'
 import type { GroupQuery, ListQuery } from '../../listing/list-query.ts'
 import type { Lists } from '../../listing/lists.ts'
+import { isLimit, parseBoolean, parseNumber } from '../../listing/parameters.ts'
 import { parseQueryContent } from '../../listing/query-content.ts'
 import { maxQueryLength, parseListQuery } from '../../listing/query-string.ts'
 import type { QueryRequest } from '../../listing/query-string.ts'
@@ -85,14 +86,11 @@ function toConditionLists (lists: Lists, { parameters }: Offer): Lists {
 }
 
 const onceOnly = 'given once; several values go into one list, as in by=status,country'
-const digits = /^\d{1,9}$/
 
 /** What the text of a parameter in a query string means. */
 function readText (name: string, text: string): unknown {
-  if (name === 'limit') return digits.test(text) ? Number(text) : text
-  if (name !== 'count') return text.split(',')
-  if (text === 'true') return true
-  return text === 'false' ? false : text
+  if (name === 'limit') return parseNumber(text)
+  return name === 'count' ? parseBoolean(text) : text.split(',')
 }
 
 /** Parses the query string of a request. */
@@ -200,15 +198,7 @@ function parseOrder (sort: unknown, columns: readonly string[]): GroupQuery['ord
   return names.map((name, index) => ({ at: columns.indexOf(name), descending: given![index]!.startsWith('-') }))
 }
 
-function isLimit (value: unknown, maximum: number): value is number {
-  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= maximum
-}
-
 /** Whether the value is an object whose properties are arrays of names. */
 export function isFigureTable (value: unknown): value is Readonly<Record<string, readonly string[]>> {
-  return isObject(value) && Object.values(value).every(isNameList)
-}
-
-export function isNameList (value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((name) => typeof name === 'string')
+  return isObject(value) && Object.values(value).every(isStringArray)
 }

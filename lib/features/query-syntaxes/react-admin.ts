@@ -1,7 +1,7 @@
 // The query syntax of ra-data-simple-rest: ?sort=["name","ASC"]&range=[0,24]&filter={"id":[1,2]}
 
 import type { Lists } from '../../listing/lists.ts'
-import { isObject } from '../../http/json-value.ts'
+import { isObject, tryParseJson } from '../../http/json-value.ts'
 import { Problem } from '../../http/problems.ts'
 import { joinNames } from '../../listing/join-names.ts'
 import { getParameter } from '../../listing/parameters.ts'
@@ -67,11 +67,7 @@ export function reactAdmin (): Feature<object> {
 }
 
 function parseJson (text: unknown): unknown {
-  try {
-    return typeof text === 'string' ? JSON.parse(text) : undefined
-  } catch {
-    return undefined
-  }
+  return typeof text === 'string' ? tryParseJson(text) : undefined
 }
 
 function parseArray (text: unknown): unknown[] {
