@@ -2,7 +2,7 @@ import type { Patch } from '../http/merge-patch.ts'
 import type { InputParameter } from '../engine/call-types.ts'
 import type { AddedAction, AddedBulk } from '../engine/action-info.ts'
 import type { AddedAggregates, GroupsOf, GroupsQuery, KnownNames } from '../engine/aggregate-types.ts'
-import type { AddedRelations, FlatRelatedFilter } from '../relations/types.ts'
+import type { AddedRelations, FlatRelatedFilter, ParameterName } from '../relations/types.ts'
 import type { PropertyOf } from '../schema/static.ts'
 
 export type { AddsOfCollection, ItemOfCollection } from '../collection.ts'
@@ -44,12 +44,10 @@ export type Query<Item> = {
   readonly count?: boolean
   readonly q?: string
 } & {
-  readonly [Property in PropertyOf<Item> as Exclude<Property, Reserved>]?: Scalar
+  readonly [Property in PropertyOf<Item> as Exclude<Property, ParameterName>]?: Scalar
 } & {
   readonly [Key in `${PropertyOf<Item>}.${string}`]?: Scalar | readonly Scalar[]
 }
-
-type Reserved = 'limit' | 'cursor' | 'sort' | 'fields' | 'expand' | 'count' | 'q'
 
 type RequestHeaders = Readonly<Record<string, string>>
 
@@ -119,7 +117,7 @@ export type BulkMethods<Item, Given extends Marks, Adds> =
   Pick<ManyMethods<Item, Given>, Extract<Adds, AddedBulk>['bulk']>
 
 /** Which items to write: properties to filter by, with or without an operator, and words to search for. */
-export type ManyQuery<Item> = Omit<Query<Item>, Exclude<Reserved, 'q'>>
+export type ManyQuery<Item> = Omit<Query<Item>, Exclude<ParameterName, 'q'>>
 
 /** The options of a write to all items that match. */
 export interface ManyCall extends Call {

@@ -176,7 +176,7 @@ export type PlaceOf<Of> = Extract<AddsOfCollection<Of>, AddedRelations>
 // ---- Following relations --------------------------------------------------------------------------------------------
 
 /** The items of the collection at a place. */
-export type ItemAt<Place extends AddedRelations> = Place['graph']['items'][Place['collection']]
+type ItemAt<Place extends AddedRelations> = Place['graph']['items'][Place['collection']]
 
 type RelationsAt<Place extends AddedRelations> =
   Place['collection'] extends keyof Place['graph']['relations']
@@ -184,18 +184,18 @@ type RelationsAt<Place extends AddedRelations> =
     : Record<never, never>
 
 /** The names of the relations of a collection. */
-export type RelationName<Place extends AddedRelations> = PropertyOf<RelationsAt<Place>>
+type RelationName<Place extends AddedRelations> = PropertyOf<RelationsAt<Place>>
 
 /** The names of the relations to many items. */
-export type ManyName<Place extends AddedRelations> = {
+type ManyName<Place extends AddedRelations> = {
   [Name in RelationName<Place>]: RelationsAt<Place>[Name] extends { by: string } ? Name : never
 }[RelationName<Place>]
 
 /** The names of the relations to one item. */
-export type OneName<Place extends AddedRelations> = Exclude<RelationName<Place>, ManyName<Place>>
+type OneName<Place extends AddedRelations> = Exclude<RelationName<Place>, ManyName<Place>>
 
 /** The place that a relation leads to. */
-export type TargetOf<Place extends AddedRelations, Name extends RelationName<Place>> =
+type TargetOf<Place extends AddedRelations, Name extends RelationName<Place>> =
   RelationsAt<Place>[Name] extends { to: infer To extends string } ? AddedRelations<Place['graph'], To> : never
 
 // ---- What `expand` takes --------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ export type PathsOf<Of> = PathsAt<PlaceOf<Of>>
 type PathsAt<Place> = Place extends AddedRelations ? ExpandPath<Place> : never
 
 /** Calls from code nest the filters of relations, and HTTP has dotted names. */
-export type Door = 'code' | 'http'
+type Door = 'code' | 'http'
 
 /** The relations to include, each with `true` or with options. */
 export type ExpandObject<Place extends AddedRelations, Of extends Door = 'code', Left extends Levels = 3> =
@@ -394,7 +394,7 @@ export type SortKey<Place> =
 type CountKey = 'count' | `count.${'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte'}`
 
 /** Conditions about related items. */
-export interface ManyConditions<in out Place extends AddedRelations>
+interface ManyConditions<in out Place extends AddedRelations>
   extends Readonly<Partial<Record<CountKey, number>>> {
   /** At least one of them meets these conditions. */
   readonly some?: RelatedFilter<Place>
@@ -449,7 +449,7 @@ export type FlatRelatedFilter<Place extends AddedRelations> = {
 export type ParameterName = 'limit' | 'cursor' | 'sort' | 'fields' | 'expand' | 'count' | 'q'
 
 /** All conditions that a query string can have. */
-export type FlatFilter<Place extends AddedRelations> = FlatRelatedFilter<Place> & {
+type FlatFilter<Place extends AddedRelations> = FlatRelatedFilter<Place> & {
   readonly [Key in Exclude<PropertyOf<ItemAt<Place>>, ParameterName> | `${PropertyOf<ItemAt<Place>>}.${string}`]?:
   FlatValue
 }
