@@ -12,6 +12,13 @@ export class Malformed {
   }
 }
 
+/** Creates an error with line and column. `before` is the text before the error. */
+export function toMalformed (message: string, before: string): Malformed {
+  const line = before.split('\n').length
+  const column = Array.from(before.slice(before.lastIndexOf('\n') + 1)).length + 1
+  return new Malformed(`Line ${line}, column ${column}: ${message}.`)
+}
+
 /** A link to another resource. */
 export interface Link {
   /** The URI, which may be relative. */

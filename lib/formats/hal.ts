@@ -43,30 +43,25 @@ function embed (related: Embedded): object {
 
 function describeEmbedded (related: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
   const properties = Object.entries(related).map(([name, schema]) => {
-    return [name, schema.type === 'array' ? describeEmbeddedList(schema) : schema]
+    return [name, schema.type === 'array' ? describeItems(schema, { total: totalSchema }) : schema]
   })
   return { _embedded: { type: 'object', properties: Object.fromEntries(properties) as Record<string, JsonSchema> } }
 }
 
-function describeEmbeddedList (items: JsonSchema): JsonSchema {
-  return {
-    type: 'object',
-    required: ['_links', '_embedded'],
-    properties: {
-      _links: linksSchema,
-      total: { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
-      _embedded: { type: 'object', required: ['items'], properties: { items } }
-    }
-  }
-}
+const totalSchema: JsonSchema = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 
 function describeList (schema: JsonSchema): JsonSchema {
-  const items = { ...schema, items: describeItem(schema.items as JsonSchema) }
+  return describeItems({ ...schema, items: describeItem(schema.items as JsonSchema) })
+}
+
+/** Describes a resource that contains several items, with further properties. */
+function describeItems (items: JsonSchema, properties: Readonly<Record<string, JsonSchema>> = {}): JsonSchema {
   return {
     type: 'object',
     required: ['_links', '_embedded'],
     properties: {
       _links: linksSchema,
+      ...properties,
       _embedded: { type: 'object', required: ['items'], properties: { items } }
     }
   }

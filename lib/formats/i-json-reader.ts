@@ -2,7 +2,7 @@
 
 import { toPointer } from '../http/json-pointer.ts'
 import { explainInexact, isExactDouble } from './decimal.ts'
-import { Malformed } from './format.ts'
+import { toMalformed } from './format.ts'
 
 /** How deep arrays and objects can be nested. */
 export const maxDepth = 64
@@ -135,9 +135,6 @@ class JsonReader {
   }
 
   #fail (message: string, at = this.#at): never {
-    const before = this.#text.slice(0, at)
-    const line = before.split('\n').length
-    const column = Array.from(before.slice(before.lastIndexOf('\n') + 1)).length + 1
-    throw new Malformed(`Line ${line}, column ${column}: ${message}.`)
+    throw toMalformed(message, this.#text.slice(0, at))
   }
 }

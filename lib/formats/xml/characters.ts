@@ -1,7 +1,7 @@
 // XML 1.0, sections 2.2, 2.11, 4.3.3 and 4.6: from bytes to characters, which of them are valid, and references.
 
 import { isUtf8 } from 'node:buffer'
-import { Malformed } from '../format.ts'
+import { Malformed, toMalformed } from '../format.ts'
 
 /** Characters that XML cannot contain, not even as a reference. */
 export const invalidCharacter = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
@@ -40,13 +40,6 @@ export function decodeXml (content: Buffer): string {
   const invalidAt = decoded.search(invalidCharacter)
   if (invalidAt !== -1) throw toMalformed('this character is not allowed in XML', decoded.slice(0, invalidAt))
   return decoded
-}
-
-/** Creates an error with line and column. `before` is the text before the error. */
-export function toMalformed (message: string, before: string): Malformed {
-  const line = before.split('\n').length
-  const column = Array.from(before.slice(before.lastIndexOf('\n') + 1)).length + 1
-  return new Malformed(`Line ${line}, column ${column}: ${message}.`)
 }
 
 /** Removes a byte order mark, and turns every line break into LF (XML 1.0, section 2.11). */

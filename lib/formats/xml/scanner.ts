@@ -1,6 +1,7 @@
 // XML 1.0 without DTDs, processing instructions and namespaces: reads tags and text from left to right.
 
-import { decodeXml, getEntity, parseCharacterCode, toMalformed } from './characters.ts'
+import { toMalformed } from '../format.ts'
+import { decodeXml, getEntity, parseCharacterCode } from './characters.ts'
 import { nameToken } from './name.ts'
 
 const spacePattern = /[ \t\n]+/y
