@@ -2,8 +2,7 @@
 
 import type { PageContext, Content, Format, Links } from './format.ts'
 import { renderCurl } from './html/curl.ts'
-import { renderItemForms, renderListForms } from './html/form.ts'
-import { renderEmptyList } from './html/empty.ts'
+import { canAdd, renderItemForms, renderListForms } from './html/form.ts'
 import { renderGroups } from './html/groups.ts'
 import { renderHome } from './html/home.ts'
 import { getHeadline } from './html/headline.ts'
@@ -88,6 +87,25 @@ ${table}
 <div class="below"><p class="count">${count}</p>${renderPageLinks(links.list)}</div>
 ${items.length === 0 && forms}`
   return { title: name, body }
+}
+
+/** Renders what a list without items shows: why it is empty, and what to do next. */
+function renderEmptyList (context: PageContext): Markup {
+  return markup`<p class="empty">${explainEmptyList(context)}</p>`
+}
+
+function explainEmptyList (context: PageContext): Markup {
+  const { capabilities, path, search, caller } = context
+  const query = new URLSearchParams(search)
+  if (query.has('cursor')) {
+    return markup`There are no items on this page. <a href="${buildListUrl(context, {})}">Go to the first page</a>`
+  }
+  if (search !== '') return markup`No items match. <a href="${path}">Show all items</a>`
+  if (capabilities.authenticates && caller === undefined) {
+    return markup`There are no items, or none that you can see. You are not signed in.`
+  }
+  if (!canAdd(context)) return markup`There are no items.`
+  return markup`There are no items. <span data-live hidden>Add the first one below.</span>`
 }
 
 /** Counting all items may be slow, so it is only done on demand. */

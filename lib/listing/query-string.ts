@@ -4,11 +4,11 @@ import { badParameter } from '../request/query.ts'
 import type { Request } from '../request/request.ts'
 import type { Condition } from '../storage/contract.ts'
 import { parseCondition, parseFilterKey, parseOperand, suggestKeys } from './conditions.ts'
-import { translateEmbedding, translateQuery } from './query-syntaxes.ts'
 import { FilterCost } from './filter-cost.ts'
 import { getParameter } from './parameters.ts'
 import { addPart, combineFilters, mergeQueries } from './list-query.ts'
 import type { ListFilter, ListQuery } from './list-query.ts'
+import type { ClientParameters, Translation } from './query-parameter.ts'
 
 /** The parts of a request that its query depends on. */
 export type QueryRequest = Pick<Request, 'query' | 'search' | 'preferences'>
@@ -111,4 +111,32 @@ function toUnknownParameterProblem (
     detail: `The query parameter ${JSON.stringify(name)} is unknown. Available: ${known.join(', ')}.${suggestion}`,
     properties: { parameter: name }
   })
+}
+
+/** Translates the query string of a list. Each syntax reads the parameters that the previous ones left. */
+function translateQuery (lists: Lists, parameters: ClientParameters): Translation | Problem {
+  let translation = translateEmbedding(lists, parameters)
+  for (const syntax of lists.querySyntaxes) {
+    if (translation instanceof Problem) return translation
+    const next = syntax.translate(lists, translation.rest)
+    if (next instanceof Problem) return next
+    translation = { listQuery: mergeQueries(translation.listQuery, next.listQuery), rest: next.rest }
+  }
+  return translation
+}
+
+/** Translates the parameter that embeds related items. It is the only one that a single item supports. */
+function translateEmbedding (lists: Lists, parameters: ClientParameters): Translation | Problem {
+  const expand = getParameter(lists, 'expand')
+  const syntax = lists.querySyntaxes.find(({ embedding }) => {
+    return embedding !== undefined && parameters[embedding.parameter] !== undefined
+  })
+  const embedding = syntax?.embedding
+  if (expand === undefined || embedding === undefined) return { listQuery: {}, rest: parameters }
+  const { [embedding.parameter]: value, ...rest } = parameters
+  const names = embedding.names(value)
+  const listQuery = expand.read(lists, names)
+  if (typeof listQuery === 'string') return badParameter(embedding.parameter, listQuery)
+  // Messages name the parameter that the client has sent.
+  return { listQuery: { ...listQuery, expand: { [embedding.parameter]: names } }, rest }
 }

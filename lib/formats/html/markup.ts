@@ -7,7 +7,7 @@ export class Markup {
   }
 }
 
-export type Part = string | number | false | undefined | Markup | readonly Part[]
+type Part = string | number | false | undefined | Markup | readonly Part[]
 
 const references: Readonly<Record<string, string>> = {
   '&': '&amp;',
