@@ -8,7 +8,7 @@ import type { QuerySyntax } from '../../listing/query-parameter.ts'
 import type { Feature, ListedPage } from '../feature.ts'
 
 /** How an admin client differs from other clients. */
-export interface AdminClient {
+interface AdminClient {
   readonly name: string
   readonly syntax: QuerySyntax
   /** Returns additional headers of lists. */

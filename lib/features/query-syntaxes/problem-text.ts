@@ -22,7 +22,7 @@ export function buildMessage (problem: Problem): string {
 const formField = 'root.serverError'
 
 /** Returns the validation errors by field name, with dots for nested fields; undefined if the problem has none. */
-export function groupErrorsByField ({ properties }: Problem): Record<string, string> | undefined {
+function groupErrorsByField ({ properties }: Problem): Record<string, string> | undefined {
   const errors = properties?.errors
   if (!Array.isArray(errors)) return undefined
   const fields = errors.map((error: unknown) => {

@@ -3,7 +3,7 @@
 import type { Feature } from '../feature.ts'
 import { createAdminFeature } from './admin-feature.ts'
 import { buildMessage } from './problem-text.ts'
-import { translateUnderscores, underscoreParameters } from './underscores.ts'
+import { translateJsonServerQuery, jsonServerParameters } from './json-server-query.ts'
 
 /**
  * Understands the requests of refine with @refinedev/simple-rest, and sends the responses that it expects.
@@ -14,7 +14,7 @@ import { translateUnderscores, underscoreParameters } from './underscores.ts'
 export function refine (): Feature<object> {
   return createAdminFeature({
     name: 'refine',
-    syntax: { parameters: underscoreParameters, translate: translateUnderscores, embedding: undefined },
+    syntax: { parameters: jsonServerParameters, translate: translateJsonServerQuery, embedding: undefined },
     problemProperties: (problem) => ({ message: buildMessage(problem) }),
     // It updates items with PATCH, and does not use removed items.
     readsRemoved: false,

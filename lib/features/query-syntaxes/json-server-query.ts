@@ -14,14 +14,14 @@ import { buildFilter, buildRange, isEmptySearch, readComparison, readOrdering } 
 const number: JsonSchema = { type: 'integer', format: 'int32', minimum: 0, maximum: 999_999_999 }
 
 /** The parameters, for OpenAPI. */
-export const underscoreParameters: Readonly<Record<string, JsonSchema>> = {
+export const jsonServerParameters: Readonly<Record<string, JsonSchema>> = {
   _start: { ...number, description: 'The position of the first item of the page' },
   _end: { ...number, description: 'The position after the last item of the page' },
   _sort: { ...queryText, description: 'Properties to sort by, separated by commas' },
   _order: { ...queryText, description: 'asc or desc for each property of _sort, separated by commas' }
 }
 
-export function translateUnderscores (
+export function translateJsonServerQuery (
   lists: Lists,
   parameters: ClientParameters
 ): Translation | Problem {
