@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifySchema } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { textPattern } from '../formats/format.ts'
 import { problems } from '../http/problems.ts'
 import type { JsonSchema } from '../storage/contract.ts'
@@ -6,6 +6,8 @@ import { getComponents } from './components.ts'
 import type { Components, OpenApi, Reference } from './components.ts'
 import { describeHeaderParameters, describeHeaders, maxHeaderSize } from './headers.ts'
 import { buildProblemSchema, describeProblem, describeProblemResponse } from './problem.ts'
+import { addTag, createTransformConfig } from './swagger-config.ts'
+import type { SwaggerConfig } from './swagger-config.ts'
 
 // Describes the operation of a batch. Loaded only if the app has @fastify/swagger.
 
@@ -21,22 +23,9 @@ export interface DescribedBatch {
   readonly paths: readonly string[]
 }
 
-interface TransformInput {
-  readonly schema: FastifySchema
-  readonly url: string
-  readonly openapiObject?: object
-}
-
-/** Creates the config of a hidden route after that of the batch, whose transform completes the operation. */
-export function createSwaggerConfig (app: FastifyInstance, describe: () => DescribedBatch) {
-  return {
-    swaggerTransform ({ schema, url, openapiObject }: TransformInput) {
-      // @fastify/swagger always sets the version, the components and the paths, but has no types for them.
-      const document = openapiObject as OpenApi | undefined
-      if (document !== undefined) completeOperation(app, document, describe())
-      return { schema, url }
-    }
-  }
+/** Creates the config of a hidden route after that of the batch. It completes the operation in the document. */
+export function createSwaggerConfig (app: FastifyInstance, describe: () => DescribedBatch): SwaggerConfig {
+  return createTransformConfig((document) => completeOperation(app, document, describe()))
 }
 
 function completeOperation (app: FastifyInstance, document: OpenApi, described: DescribedBatch): void {
@@ -46,10 +35,7 @@ function completeOperation (app: FastifyInstance, document: OpenApi, described: 
     const operation = item.post as { operationId?: string, responses?: object } | undefined
     if (operation?.operationId !== described.operationId) continue
     const { responses, ...kept } = operation
-    const tags = document.tags ?? []
-    if (!tags.some(({ name }) => name === 'batch')) {
-      document.tags = [...tags, { name: 'batch', description: 'Several operations in one transaction' }]
-    }
+    addTag(document, 'batch', 'Several operations in one transaction')
     item.post = {
       ...kept,
       ...components.convert(buildOperation(components, described, {

@@ -1,9 +1,11 @@
-import type { FastifyInstance, FastifySchema } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Collection } from '../collection.ts'
 import { getComponents } from './components.ts'
 import type { OpenApi } from './components.ts'
 import { buildOperation } from './operation.ts'
 import { describeRoute, getOperationId } from './summary.ts'
+import { addTag, createTransformConfig } from './swagger-config.ts'
+import type { SwaggerConfig } from './swagger-config.ts'
 import { buildParentRoute } from '../collection.ts'
 import type { ActionInfo } from '../engine/action-info.ts'
 
@@ -14,21 +16,9 @@ interface DocumentedAction {
   readonly method: string
 }
 
-/** What @fastify/swagger passes to a transform. There is no `openapiObject` if the document is not OpenAPI 3. */
-interface TransformInput {
-  readonly schema: FastifySchema
-  readonly url: string
-  readonly openapiObject?: object
-}
-
-/** The route config that @fastify/swagger reads. */
-interface SwaggerConfig {
-  swaggerTransform (input: TransformInput): { schema: FastifySchema, url: string }
-}
-
 /**
- * Creates the config of a hidden route that comes after those of the actions. Its transform completes their operations
- * in the document. So operations that the app hides stay hidden, and nothing is built until a document is.
+ * Creates the config of a hidden route that comes after those of the actions. It completes their operations in the
+ * document. So operations that the app hides stay hidden, and nothing is built until a document is.
  */
 export function createSwaggerConfig (
   app: FastifyInstance,
@@ -36,14 +26,7 @@ export function createSwaggerConfig (
   actions: readonly DocumentedAction[]
 ): SwaggerConfig {
   const prefix = app.prefix + buildParentRoute(collection)
-  return {
-    swaggerTransform ({ schema, url, openapiObject }) {
-      // @fastify/swagger always sets the version, the components and the paths, but has no types for them.
-      const document = openapiObject as OpenApi | undefined
-      if (document !== undefined) completeOperations(document, { app, collection, prefix, actions })
-      return { schema, url }
-    }
-  }
+  return createTransformConfig((document) => completeOperations(document, { app, collection, prefix, actions }))
 }
 
 interface DocumentedCollection {
@@ -73,17 +56,15 @@ function completeOperations (document: OpenApi, { app, collection, prefix, actio
           ...buildOperation(components, { ...context, operation: query }, prefix)
         }
       }
-      addTag(document, collection, prefix)
+      addTag(document, collection.name, describeCollection(collection, prefix))
     }
   }
 }
 
-function addTag (document: OpenApi, collection: Collection, prefix: string): void {
+function describeCollection (collection: Collection, prefix: string): string {
   const { name, schema: { description } } = collection
-  const tags = document.tags ?? []
-  if (tags.some((tag) => tag.name === name)) return
   const text = typeof description === 'string' ? description : `The collection ${name}`
-  document.tags = [...tags, { name, description: text + describePage(collection, prefix) }]
+  return text + describePage(collection, prefix)
 }
 
 /** A reader of the reference in a browser can go on to the page of the list. */

@@ -78,10 +78,15 @@ function getHeaders ({ supportsQuery }: Components, status: number): ResponseHea
   return supportsQuery && (status === 400 || status === 415) ? [...headers, 'Accept-Query'] : headers
 }
 
+/** Problems with the properties that features add are other components. */
+function getSuffix (addsProblemProperties: boolean): string {
+  return addsProblemProperties ? 'WithAdditions' : ''
+}
+
 /** Describes the content of problems. */
 export function describeProblem (components: Components, addsProblemProperties = false): Reference {
-  const suffix = addsProblemProperties ? 'ForProfiles' : ''
-  return components.reference('schemas', `Problem${suffix}`, () => buildProblemSchema(addsProblemProperties))
+  const name = `Problem${getSuffix(addsProblemProperties)}`
+  return components.reference('schemas', name, () => buildProblemSchema(addsProblemProperties))
 }
 
 /**
@@ -93,8 +98,8 @@ export function describeProblemResponse (
   status: number,
   addsProblemProperties: boolean
 ): Reference {
-  const suffix = addsProblemProperties ? 'ForProfiles' : ''
-  return components.reference('responses', toPascalCase(getStatusPhrase(status)) + suffix, () => {
+  const name = toPascalCase(getStatusPhrase(status)) + getSuffix(addsProblemProperties)
+  return components.reference('responses', name, () => {
     const rows = Object.entries(problems).filter(([name, row]) => {
       return row.status === status && !batchProblems.includes(name)
     })
