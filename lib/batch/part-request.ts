@@ -6,7 +6,7 @@ import type { ResolvedPath } from './path-template.ts'
 import type { Target } from './targets.ts'
 
 /** What a part is about, when its references are resolved. */
-export interface Address extends ResolvedPath {
+interface Address extends ResolvedPath {
   readonly parameters: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, unknown>>
 }

@@ -12,7 +12,7 @@ import type { ContentReference } from './references.ts'
 
 // The content of a batch: an array of parts.
 
-export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 export type PartMethod = typeof methods[number]
 

@@ -55,7 +55,7 @@ export function findValue (content: unknown, path: readonly string[]): { readonl
 const indexPattern = /^(?:0|[1-9]\d{0,8})$/
 
 /** A reference of the content and the value that it has led to. */
-export interface ResolvedReference {
+interface ResolvedReference {
   readonly target: readonly string[]
   readonly value: unknown
 }

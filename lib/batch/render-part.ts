@@ -81,7 +81,7 @@ function showAll (part: PreparedPart, entries: ReadonlyArray<Entry<object>>): Pi
 }
 
 /** The path of the collection: that of the part, without the id of an item. */
-export function getCollectionPath ({ target: { depth }, own: { address: { path } } }: PreparedPart): string {
+function getCollectionPath ({ target: { depth }, own: { address: { path } } }: PreparedPart): string {
   return path.split('/').slice(0, depth + 1).join('/')
 }
 

@@ -14,7 +14,7 @@ import type { BatchResults } from './run-batch.ts'
 // The answer of a batch with an Idempotency-Key, as it is stored and sent again.
 
 /** What identifies a batch: the path, its headers and its bytes. */
-export interface KeyedBatch {
+interface KeyedBatch {
   readonly key: string
   /** That of the batch. */
   readonly path: string

@@ -40,7 +40,7 @@ export interface BatchResults {
   readonly texts: readonly string[]
 }
 
-export interface BatchRun {
+interface BatchRun {
   /** Whose storage begins the transaction. */
   readonly collection: Collection
   readonly context: Pick<Context, 'signal'>

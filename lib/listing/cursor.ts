@@ -20,7 +20,7 @@ export interface CursorBinding {
 type Direction = 'after' | 'before'
 
 /** The item at the end of a page, and the direction in which the list continues. */
-export interface CursorTarget {
+interface CursorTarget {
   readonly direction: Direction
   readonly entry: Entry<object>
 }

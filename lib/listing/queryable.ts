@@ -24,7 +24,7 @@ export interface QueryableProperty {
 const scalarTypes = new Set(['string', 'number', 'integer', 'boolean'])
 
 /** A schema, and what it states about its properties. */
-export interface DescribedSchema {
+interface DescribedSchema {
   readonly schema: JsonSchema
   readonly properties: Properties
 }

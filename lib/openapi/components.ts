@@ -12,7 +12,7 @@ export interface OpenApi {
 
 export interface Reference extends JsonSchema { readonly $ref: string }
 
-export type ComponentKind = 'schemas' | 'responses' | 'headers' | 'parameters'
+type ComponentKind = 'schemas' | 'responses' | 'headers' | 'parameters'
 
 /** The components of one document. Components of the app keep their names. */
 export class Components {

@@ -25,7 +25,7 @@ const summaries: Readonly<Record<OperationName, (plural: string, singular: strin
 }
 
 /** `users` -> `user`, `order-lines` -> `order line`, `people` -> `item of people`. */
-export function toSingular (plural: string): string {
+function toSingular (plural: string): string {
   const word = plural.split(/[-_.~]/).at(-1)!
   const singular = removePluralEnding(word)
   if (singular === word) return `item of ${plural}`

@@ -23,7 +23,7 @@ export interface Inclusion extends CallerRelation {
 }
 
 /** How many related items a response includes at most. */
-export const maxIncluded = 2000
+const maxIncluded = 2000
 
 /** What is requested of a relation, by name: as text, or as a value of the content of a QUERY. */
 interface Wanted {

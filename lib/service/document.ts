@@ -20,7 +20,7 @@ export interface Document {
   readonly links: () => readonly LinkValue[]
 }
 
-export interface DocumentPage {
+interface DocumentPage {
   readonly mediaType: string
   readonly write: () => string
   /** Further headers. */

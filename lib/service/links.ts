@@ -13,7 +13,7 @@ export function getDescriptionLinks ({ description, documentation }: ServiceSett
   return links
 }
 
-export interface CollectionLink {
+interface CollectionLink {
   readonly name: string
   /** A URI template (RFC 6570) if the path has parameters. */
   readonly href: string

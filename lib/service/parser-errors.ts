@@ -66,7 +66,7 @@ function getLine ({ rawPacket = noBytes, bytesParsed = 0 }: ParserError): { pars
   return { parsed: text.slice(start, bytesParsed), whole: text.slice(start).split('\n', 1)[0]! }
 }
 
-export function toParserProblem (error: ParserError): Problem {
+function toParserProblem (error: ParserError): Problem {
   return problemsByCode[error.code ?? '']?.(error) ?? problem('bad-request')
 }
 

@@ -19,7 +19,7 @@ import { getRefusal } from '../../response/refusal.ts'
 export type Renamed = Readonly<Record<string, string | undefined>>
 
 /** How items and the names of their properties are translated between two versions. */
-export interface Translation<Item, Old> {
+interface Translation<Item, Old> {
   /** Part of the versions of entries, so that the two versions have no entity tag in common. */
   readonly label: string
   readonly present: (item: Readonly<Item>) => Old
