@@ -9,7 +9,7 @@ import { isDateTime } from './validation.ts'
 // Every date-time is normalized to UTC with milliseconds before it is compared or stored.
 // The order of such strings is the order of the instants, in every storage and at every depth.
 
-/** The places of date-times in the values of a schema. Places without one, at or below them, are left out. */
+/** The places of date-times in the values of a schema. Places without one are left out, unless `others` has one. */
 export interface DateTimes extends Place<DateTimes> {
   /** Whether a string here is a date-time. */
   readonly isDateTime: boolean
@@ -17,7 +17,7 @@ export interface DateTimes extends Place<DateTimes> {
 
 /** Finds the date-times of a schema; undefined if it has none. The id is left out: it is an opaque name. */
 export function findDateTimes (schema: JsonSchema, id: string): DateTimes | undefined {
-  const { [id]: excluded, ...properties } = schema.properties ?? {}
+  const properties = { ...schema.properties, [id]: anySchema }
   const reader = new PlaceReader<DateTimes>(schema, {
     create: (parts) => ({ isDateTime: isAlwaysDateTime(parts), named: new Map(), others: undefined, items: undefined }),
     findSchemas: findPropertySchemas
@@ -26,7 +26,7 @@ export function findDateTimes (schema: JsonSchema, id: string): DateTimes | unde
   return prune(reader.places).has(found) ? found : undefined
 }
 
-/** Removes the places that have no date-time at or below them, and returns the others. */
+/** Removes places that have no date-time at or below them. Returns those that have one. */
 function prune (places: readonly DateTimes[]): ReadonlySet<DateTimes> {
   const kept = new Set(places.filter((place) => place.isDateTime || hasBelow(place, (below) => below.isDateTime)))
   const keep = (place?: DateTimes): DateTimes | undefined => place && (kept.has(place) ? place : undefined)
@@ -34,7 +34,8 @@ function prune (places: readonly DateTimes[]): ReadonlySet<DateTimes> {
     place.others = keep(place.others)
     place.items = keep(place.items)
     for (const [name, below] of place.named) {
-      if (!kept.has(below)) place.named.delete(name)
+      // If it was not named, it would be one of the others.
+      if (!kept.has(below) && place.others === undefined) place.named.delete(name)
     }
   }
   return kept

@@ -187,6 +187,25 @@ test('an id with a date-time format is not normalized', async (t) => {
   t.match((await created(app, '/slots', { id: local })).item, { id: local })
 })
 
+test('beside properties that are all date-times, the named ones and the id keep their texts', async (t) => {
+  const schema = Type.Object(
+    {
+      id: instant(),
+      title: Type.String(),
+      log: Type.Object({ note: Type.String(), at: instant() }, { additionalProperties: instant() })
+    },
+    { additionalProperties: instant() }
+  )
+  const app = await build(t, define({ name: 'logs', schema, id: { generate: 'client' }, storage: memory() }))
+  const { item } = await created(app, '/logs', {
+    id: local,
+    title: local,
+    log: { note: local, at: local, seen: local },
+    seen: local
+  })
+  t.same(item, { id: local, title: local, log: { note: local, at: utc, seen: utc }, seen: utc })
+})
+
 test('a schema whose date-times cannot be normalized fails at boot', async (t) => {
   for (const due of [
     instant({ maxLength: 20 }),
