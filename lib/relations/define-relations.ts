@@ -31,7 +31,7 @@ import { include, writeExpand } from './include.ts'
 import { findKeys } from './keys.ts'
 import { createRelationLinks } from './links.ts'
 import { findMentions } from './mentions.ts'
-import { withReadableTargets, withReferenceCheck, withTargetCheck } from './references.ts'
+import { withReadableTargets, withReferenceCheck, withReferringNames, withTargetCheck } from './references.ts'
 import type { IncomingReference } from './references.ts'
 import { checkRelations, readRelations } from './relation.ts'
 import type { GivenRelations, RelationOptions } from './relation.ts'
@@ -148,6 +148,7 @@ function addReferences (host: Host, references: readonly Relation[], incoming: r
     host.wrap('write', (next, { name }) => name === 'remove' ? next : withTargetCheck(next, references))
   }
   if (incoming.length > 0) {
+    host.wrap('authorized', (next, { safe }) => safe ? next : withReferringNames(next))
     host.wrap('write', (next, { name, custom }) => {
       return name === 'remove' || custom !== undefined ? withReferenceCheck(next, incoming) : next
     })

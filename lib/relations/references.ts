@@ -1,8 +1,10 @@
+import { getRequestHooks } from '../access/check-hooks.ts'
 import type { Collection } from '../collection.ts'
 import { changeOperation } from '../engine/operation.ts'
 import type { ChangeRefusal, ItemChange, Operation, Run, Write, WriteOptions } from '../engine/operation.ts'
 import type { Relation } from '../features/feature.ts'
 import { Problem, problem } from '../http/problems.ts'
+import { refusalToProblem } from '../response/refusal.ts'
 import { joinFilters, withScope } from '../storage/filter.ts'
 import { matches } from '../storage/matching.ts'
 import { toBaseRows } from '../storage/related.ts'
@@ -106,17 +108,62 @@ function existed ({ storage }: Collection, item: object): boolean {
   return filter === undefined || matches(filter as ItemFilter, item)
 }
 
+/** Refuses to remove an item, without names of collections that the caller may not know. */
+class ReferencedProblem extends Problem {
+  /** The collections with items that refer to the item. */
+  readonly sources: readonly Collection[]
+
+  constructor (sources: readonly Collection[]) {
+    const { status, name, detail = '' } = refusalToProblem({ refused: 'referenced' })
+    super(status, name, { detail })
+    this.sources = sources
+  }
+}
+
+/**
+ * Names the collections that the caller can read. Their rules are called after the transaction of the write, for which
+ * they could wait. The rules of a part of a batch are not called: its transaction is still open.
+ */
+export function withReferringNames (next: Run): Run {
+  return async (operation) => {
+    const { isApp, transaction } = operation
+    const outcome = await next(operation)
+    if (!(outcome instanceof ReferencedProblem) || (transaction !== undefined && !isApp)) return outcome
+    const { sources } = outcome
+    const names = await findReadable(sources, operation)
+    if (names.length === 0) return outcome
+    const others = names.length < sources.length ? ', and others,' : ''
+    return problem('conflict', {
+      detail: `Items of ${names.join(' and ')}${others} refer to this item. Delete or change them first.`
+    })
+  }
+}
+
+async function findReadable (sources: readonly Collection[], operation: Operation): Promise<string[]> {
+  const access = new RelationAccess(operation)
+  const names = new Set<string>()
+  for (const source of sources) {
+    for (const action of ['list', 'read'] as const) {
+      const isKnown = operation.isApp || hasKnownReaders(source, action)
+      if (isKnown && await access.readRows(source, action) !== undefined) names.add(source.name)
+    }
+  }
+  return [...names]
+}
+
+/** Hooks in `routes`, which may refuse callers, run only for requests to the collection itself. */
+function hasKnownReaders (source: Collection, action: 'list' | 'read'): boolean {
+  if (!source.actions.has(action)) return false
+  return source.access?.explicit.has(action) === true || getRequestHooks(source, action).length === 0
+}
+
 /** Refuses to remove items that others refer to. */
 export function withReferenceCheck (next: Write, incoming: readonly IncomingReference[]): Write {
   return async (operation, changes, options) => {
     const removed = changes.flatMap(({ action, before }) => action === 'remove' && before !== undefined ? [before] : [])
     if (removed.length > 0) {
-      const names = await findReferring({ incoming, removed, operation, options })
-      if (names.length > 0) {
-        return problem('conflict', {
-          detail: `Items of ${names.join(' and ')} refer to this item. Delete or change them first.`
-        })
-      }
+      const sources = await findReferring({ incoming, removed, operation, options })
+      if (sources.length > 0) return new ReferencedProblem(sources)
     }
     return next(operation, changes, options)
   }
@@ -129,14 +176,14 @@ interface Removal {
   readonly options: WriteOptions
 }
 
-/** Returns the names of the collections with items that refer to one of the removed ones. */
-async function findReferring ({ incoming, removed, operation, options }: Removal): Promise<string[]> {
+/** Returns the collections with items that refer to one of the removed ones. */
+async function findReferring ({ incoming, removed, operation, options }: Removal): Promise<Collection[]> {
   const { collection } = operation
   const { transaction } = options
   const context = withScope(undefined, operation.context)
   const ids = removed.map(({ id }) => id)
   await lockItems(transaction!.join(collection), collection.id.property, { ids, context })
-  const names = new Set<string>()
+  const sources = new Set<Collection>()
   for (const { property, findSource } of incoming) {
     const source = findSource(collection)
     // An item that is only marked as deleted still refers to a row that is really removed.
@@ -156,9 +203,9 @@ async function findReferring ({ incoming, removed, operation, options }: Removal
       lock: true,
       latest: true
     }, context)
-    if (page.entries.length > 0 || page.unreadable !== undefined) names.add(source.name)
+    if (page.entries.length > 0 || page.unreadable !== undefined) sources.add(source)
   }
-  return [...names]
+  return [...sources]
 }
 
 function isSoftlyDeleted ({ attached: { rowLayers } }: Collection): boolean {

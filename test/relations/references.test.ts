@@ -262,3 +262,56 @@ for (const { name, skip, open } of storages) {
     }
   })
 }
+
+test('the 409 for an item that others refer to names only collections that the caller may read', async (t) => {
+  const id = { generate: 'client' } as const
+  const Note = Type.Object({ id: Type.String(), userId: Type.String() })
+  const options = { schema: Note, id, storage: memory(), access }
+  const isAdmin = ({ caller }: { caller: unknown }) => caller === 'admin'
+  const refuse = async () => { throw new Error('refused') }
+  const user = { to: 'users', property: 'userId', references: true } as const
+  const related = relate({
+    users: define({ name: 'users', schema: Type.Pick(User, ['id']), id, storage: memory(), access })
+      .with(bulk({ remove: true })),
+    posts: define({ ...options, name: 'posts' }),
+    reports: define({ ...options, name: 'reports', access: { ...access, allow: { all: isAdmin, create: 'public' } } }),
+    replies: define({ ...options, name: 'replies', access: { ...access, allow: { all: 'public', list: isAdmin } } }),
+    forms: define({ ...options, name: 'forms', actions: ['create'] }),
+    audits: define({
+      name: 'audits',
+      schema: Note,
+      id,
+      storage: memory(),
+      routes: { list: { onRequest: refuse }, read: { onRequest: refuse } }
+    })
+  }, { posts: { user }, reports: { user }, replies: { user }, forms: { user }, audits: { user } })
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(registry)
+  for (const definition of Object.values(related)) await app.register(collection, definition)
+  const other = 'Other items refer to this item. Delete or change them first.'
+  const details = {
+    posts: ['Items of posts refer to this item. Delete or change them first.'],
+    reports: [other, 'Items of reports refer to this item. Delete or change them first.'],
+    replies: ['Items of replies refer to this item. Delete or change them first.'],
+    forms: [other],
+    audits: [other]
+  }
+  for (const [name, [detail, forAdmin = detail]] of Object.entries(details)) {
+    await send(app, 'POST', '/users', { id: name })
+    t.equal((await send(app, 'POST', `/${name}`, { id: '1', userId: name })).statusCode, 201, name)
+    for (const url of [`/users/${name}`, `/users?id=${name}`]) {
+      t.match((await send(app, 'DELETE', url)).json(), { code: 'conflict', detail }, `${url}, anonymous`)
+      t.match((await send(app, 'DELETE', url, undefined, 'admin')).json(), { detail: forAdmin }, `${url}, admin`)
+    }
+    const named = { message: new RegExp(`Items of ${name} refer to this item`) }
+    await t.rejects(app.collection(related.users).remove(name), named, `${name}, the app`)
+  }
+  await send(app, 'POST', '/reports', { id: '2', userId: 'posts' })
+  t.match((await send(app, 'DELETE', '/users/posts')).json(), {
+    detail: 'Items of posts, and others, refer to this item. Delete or change them first.'
+  })
+  t.match((await send(app, 'DELETE', '/users/posts', undefined, 'admin')).json(), {
+    detail: 'Items of posts and reports refer to this item. Delete or change them first.'
+  })
+})
