@@ -516,3 +516,63 @@ test('the time zone of a PostgreSQL session does not matter, with and without a 
     max: { zoned: item.zoned }
   }])
 })
+
+/** Values of date and date-time columns that no item can have, as SQL. */
+const unreadableDates: Readonly<Record<string, Record<'at' | 'day' | 'setup', readonly string[]>>> = {
+  sqlite: { at: ["'soon'", "'0000-01-01T00:00:00.000Z'"], day: ["'soon'", "'0000-01-01'"], setup: [] },
+  postgres: {
+    at: ["'infinity'", "'-infinity'", "'0044-03-15 BC'", "'10000-01-02'"],
+    day: ["'infinity'", "'-infinity'", "'0044-03-15 BC'", "'10000-01-02'"],
+    setup: []
+  },
+  mysql: {
+    at: ["'0000-00-00'"],
+    day: ["'0000-00-00'", "'2026-01-00'"],
+    setup: ["SET SESSION sql_mode = ''"]
+  }
+}
+
+for (const { name, skip, open } of databases) {
+  test(`dates of another program that cannot be read count as null: ${name}`, { skip }, async (t) => {
+    const { at, day, setup } = unreadableDates[name]!
+    const database = await open()
+    t.after(() => database.end())
+    const storage = database.adapter()
+    const definition = define({ name: 'sales', schema: Sale, id: { generate: 'client' }, storage, list: { search: ['team'] } })
+      .with(aggregates({ by, of }))
+    await storage.createTable(definition)
+    const app = await serve(t, definition)
+    const instant = '2026-02-01T10:00:00.000Z'
+    const later = '9999-12-31T23:59:59.999Z'
+    for (const [id, given] of [instant, instant, '0001-01-01T00:00:00.000Z', later].entries()) {
+      await app.collection(definition).create({ id, team: 'é', at: given, day: given.slice(0, 10) })
+    }
+    await app.collection(definition).create({ id: 4, team: 'é' })
+    const updates = [...at.map((value) => ['at', value]), ...day.map((value) => ['day', value])]
+    for (const [index, [column, value]] of updates.entries()) {
+      await app.collection(definition).create({ id: 5 + index, team: 'é' })
+      // One query, so that all of it has the same connection.
+      await database.run(...setup, `UPDATE sales SET ${column} = ${value} WHERE id = ${5 + index}`)
+    }
+    t.equal((await request(app, 'GET /sales')).json().length, 5, 'a list leaves these rows out')
+    const nulls = 1 + updates.length
+    // On SQLite, such a search is computed in the process.
+    for (const search of ['', '&q=%C3%89']) {
+      for (const [group, length] of [['at', 24], ['at.year', 4], ['at.hour', 13], ['day', 10], ['day.month', 7]] as const) {
+        t.strictSame(await getGroups(app, `by=${group}${search}`), [
+          { by: { [group]: '0001-01-01T00:00:00.000Z'.slice(0, length) }, count: 1 },
+          { by: { [group]: instant.slice(0, length) }, count: 2 },
+          { by: { [group]: later.slice(0, length) }, count: 1 },
+          { by: { [group]: null }, count: nulls }
+        ], `${group}${search}`)
+      }
+      t.strictSame(await getGroups(app, `count=true&distinct=at,day&min=at,day&max=at,day${search}`), [{
+        by: {},
+        count: nulls + 4,
+        distinct: { at: 3, day: 3 },
+        min: { at: '0001-01-01T00:00:00.000Z', day: '0001-01-01' },
+        max: { at: later, day: later.slice(0, 10) }
+      }], search)
+    }
+  })
+}

@@ -104,6 +104,13 @@ export const dialect: SqlDialect = {
     }
     return managed && kind === 'text' ? column : toExact(column)
   },
+  // Zero dates, and dates with a zero month or day. Those of a time are read as they are.
+  readableDate (column, kind, managed) {
+    const text = dialect.text(column, kind, managed)
+    if (kind === 'date-time') return `CASE WHEN ${text} NOT LIKE '0000%' THEN ${text} END`
+    const date = `SUBSTR(${text}, 1, 10)`
+    return `CASE WHEN ${text} NOT LIKE '0000%' AND ${date} NOT LIKE '%-00%' THEN ${date} END`
+  },
   integerText: castToChar,
   hasNonFinite: false,
   toDouble: (expression) => `(${expression} + 0e0)`,

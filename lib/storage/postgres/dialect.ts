@@ -90,6 +90,12 @@ export const dialect: SqlDialect = {
         `THEN ${column}::timestamp ELSE ${inUtc} END`
     return `to_char(${utc}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
   },
+  // The years BC, those after 9999, and infinity.
+  readableDate (column, kind, managed) {
+    const text = dialect.text(column, kind, managed)
+    const isReadable = `${column} BETWEEN '0001-01-01T00:00:00Z' AND '9999-12-31T23:59:59.999Z'`
+    return `CASE WHEN ${isReadable} THEN ${kind === 'date' ? `SUBSTR(${text}, 1, 10)` : text} END`
+  },
   integerText: (expression) => `${expression}::text`,
   hasNonFinite: true,
   toDouble: (expression) => `${expression}::double precision`,

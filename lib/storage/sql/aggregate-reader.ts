@@ -71,7 +71,10 @@ function createSource (
   { property, part }: { readonly property: string, readonly part?: DatePart }
 ): Source {
   const { dialect, managed, byProperty } = layout
-  const { kind, codec, text, ordered } = getOperand(layout, property, undefined)
+  const { kind, codec, text: plainText, ordered, presence } = getOperand(layout, property, undefined)
+  const isDate = kind === 'date' || kind === 'date-time'
+  // Within JSON, dates are plain text.
+  const text = isDate ? dialect.readableDate(presence, kind, managed) : plainText
   const isExact = isInteger(layout.shape.schema, property)
   if (text === undefined) {
     // A table of createTable() has no other numbers in a column of integers, and JSON has none.

@@ -249,6 +249,8 @@ export interface SqlDialect {
   readonly ordered: (column: string, kind: Kind, managed: boolean) => string
   /** A column of text, a date or an instant, as the text of the item. */
   readonly text: (column: string, kind: Kind, managed: boolean) => string
+  /** The same for a date or an instant. NULL if another writer has stored one that cannot be read. */
+  readonly readableDate: (column: string, kind: 'date' | 'date-time', managed: boolean) => string
   /** An integer of any size as text. */
   readonly integerText: (expression: string) => string
   /** Whether a column can have NaN or infinity, which another writer may have stored. */

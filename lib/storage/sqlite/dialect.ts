@@ -84,6 +84,11 @@ export const dialect: SqlDialect = {
     return kind === 'text' || kind === 'uuid' ? toBinary(column) : column
   },
   text: (column, kind, managed) => dialect.ordered(column, kind, managed),
+  // Years before 0001 are negative, or 0000. Other text than a date is NULL.
+  readableDate (column, kind) {
+    const text = dialect.ordered(column, kind, false)
+    return `CASE WHEN ${text} >= '0001' THEN ${text} END`
+  },
   integerText: (expression) => `CAST(${expression} AS TEXT)`,
   hasNonFinite: true,
   toDouble: (expression) => `CAST(${expression} AS REAL)`,
