@@ -1,6 +1,7 @@
 import { isObject } from '../http/json-value.ts'
 import type { Properties } from '../schema/properties.ts'
 import { isUnorderedNumeral } from '../schema/numerals.ts'
+import { getBranches } from '../schema/subschemas.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
 /** A property that lists can be filtered or sorted by: a scalar, or an array of scalars, that clients can see. */
@@ -60,8 +61,8 @@ function * visitProperties ({ schema, properties }: DescribedSchema, path: strin
 
 /** Returns the schemas that a value can have, except null. A union of constants is one variant, an enum. */
 function getVariants (schema: JsonSchema): JsonSchema[] {
-  const branches = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined
-  if (branches === undefined) return [schema]
+  const branches = getBranches(schema, ['anyOf', 'oneOf'])
+  if (branches.length === 0) return [schema]
   const variants = branches.filter((branch) => branch.type !== 'null')
   const [first] = variants
   if (first === undefined) return []
