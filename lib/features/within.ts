@@ -31,6 +31,12 @@ export function within<Item extends object = Record<string, unknown>> (
         host.fail(`within() names the property "${property}", which is not in the schema. ` +
           `Available properties: ${properties.join(', ')}.`)
       }
+      const { attached: { parent: outer } } = parent
+      if (outer !== undefined) {
+        host.fail(`within() names ${parent.name}, which is nested in ${outer.collection.name} itself. ` +
+          `The rules of ${outer.collection.name} would not apply. If the access of ${parent.name} alone decides who ` +
+          `may read its items, pass the definition of ${parent.name} that has no within().`)
+      }
       host.require('filter', 'within() needs filters')
       if (dependsOnCaller(parent.access, 'read')) {
         for (const action of ['list', 'read'] as const) checkCache(name, action, getStatedPolicy(http.cache[action]))

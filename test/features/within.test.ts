@@ -146,6 +146,16 @@ test('within() throws for collections that cannot be nested', async (t) => {
     message: /Available properties: id, authorId, title/
   })
   t.throws(() => unfiltered.with(within(authors, 'authorId')), { code: 'FST_COLLECTION_UNSUPPORTED' })
+  const nested = articles.with(within(authors, 'authorId'))
+  const Comment = Type.Object({ id: Type.String({ format: 'uuid' }), articleId: Type.String() })
+  const comments = define({ name: 'comments', schema: Comment, storage: memory() })
+  t.throws(() => comments.with(within(nested, 'articleId')), {
+    code: 'FST_COLLECTION_BAD_OPTION',
+    message: 'Collection comments: within() names articles, which is nested in authors itself. ' +
+      'The rules of authors would not apply. If the access of articles alone decides who may read its items, ' +
+      'pass the definition of articles that has no within().'
+  })
+  t.doesNotThrow(() => comments.with(within(articles, 'articleId')))
 })
 
 test('HAL links lead only to collections that the app serves, in any order of registration', async (t) => {
