@@ -6,15 +6,6 @@ export function isObject (value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Returns the value of a JSON text; undefined if it is malformed. */
-export function tryParseJson (text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 export function isStringArray (value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((element) => typeof element === 'string')
 }

@@ -1,7 +1,7 @@
 import type { Collection } from '../collection.ts'
-import { tryParseJson } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
+import { parseJsonText } from '../listing/json-text.ts'
 import { maxLevels } from '../listing/relation-limits.ts'
 
 /** The relations that a query refers to, and those of their items. */
@@ -46,8 +46,8 @@ function visit (value: unknown, place: Place): void {
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, part] of Object.entries(value)) {
       visitText(name, part, place)
-      // The filter of a client such as react-admin is JSON. If it is malformed, it is refused when the query is parsed.
-      visit(name === 'filter' && typeof part === 'string' ? tryParseJson(part) : part, follow(name, place))
+      // The filter of a client such as react-admin. If it is malformed, it is refused when the query is parsed.
+      visit(name === 'filter' && typeof part === 'string' ? parseJsonText(part) : part, follow(name, place))
     }
   }
 }

@@ -81,3 +81,21 @@ test('unknown relations and properties are refused with the accepted names', asy
     t.match((response.json() as { detail: string }).detail, detail, query)
   }
 })
+
+test('JSON in a parameter that is too deep is refused, and does not use up the stack', async (t) => {
+  const blog = defineBlog()
+  const plain = await serveBlog(t, blog)
+  const app = await serveBlog(t, { ...blog, articles: blog.articles.with(reactAdmin()) })
+  const deep = '['.repeat(3800) + ']'.repeat(3800)
+  const parameters = [['filter', deep], ['filter', `{"title":${deep}}`], ['sort', deep], ['embed', deep]] as const
+  for (const [parameter, text] of parameters) {
+    const response = await app.inject(`/articles?${parameter}=${text}`)
+    t.match([response.statusCode, response.json()], [400, { parameter }], `${parameter}=${text.slice(0, 20)}`)
+  }
+  t.match((await plain.inject(`/articles?filter=${deep}`)).json(), { status: 400, parameter: 'filter' })
+  const nested = '['.repeat(200_000) + ']'.repeat(200_000)
+  t.match((await plain.inject({ method: 'QUERY', url: '/articles', payload: { filter: nested } })).json(), {
+    status: 422,
+    errors: [{ pointer: '/filter' }]
+  })
+})

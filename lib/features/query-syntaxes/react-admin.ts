@@ -1,9 +1,10 @@
 // The query syntax of ra-data-simple-rest: ?sort=["name","ASC"]&range=[0,24]&filter={"id":[1,2]}
 
 import type { Lists } from '../../listing/lists.ts'
-import { isObject, tryParseJson } from '../../http/json-value.ts'
+import { isObject } from '../../http/json-value.ts'
 import { Problem } from '../../http/problems.ts'
 import { joinNames } from '../../listing/join-names.ts'
+import { parseJsonText } from '../../listing/json-text.ts'
 import { getParameter } from '../../listing/parameters.ts'
 import type { ListQuery } from '../../listing/list-query.ts'
 import { badParameter } from '../../request/query.ts'
@@ -67,7 +68,7 @@ export function reactAdmin (): Feature<object> {
 }
 
 function parseJson (text: unknown): unknown {
-  return typeof text === 'string' ? tryParseJson(text) : undefined
+  return typeof text === 'string' ? parseJsonText(text) : undefined
 }
 
 function parseArray (text: unknown): unknown[] {
