@@ -538,6 +538,40 @@ test('a page shows who is signed in, and no shared cache stores it', async (t) =
   t.equal(page.headers['cache-control'], 'public, max-age=60', 'without callers, the page is the same for all')
 })
 
+test('a page that depends on the caller through a relation says so in a 304 as well', async (t) => {
+  const storage = memory()
+  const id = { generate: 'client' } as const
+  const { articles, authors } = relate({
+    articles: define({
+      name: 'articles',
+      schema: Type.Object({ id: Type.String(), authorId: Type.String() }),
+      id,
+      storage,
+      formats,
+      cache: 'public, max-age=60'
+    }),
+    authors: define({
+      name: 'authors',
+      schema: Type.Object({ id: Type.String() }),
+      id,
+      storage,
+      access: { authenticate: ({ request }) => String(request.headers['x-user']), vary: ['X-User'] }
+    })
+  }, { articles: { author: { to: 'authors', property: 'authorId' } } })
+  const app = await build(t, [articles, authors])
+  await request(app, 'POST /authors', { content: { id: 'ada' } })
+  await request(app, 'POST /articles', { content: { id: 'one', authorId: 'ada' } })
+  for (const path of ['/articles', '/articles?expand=author', '/articles/one?expand=author']) {
+    const first = await request(app, `GET ${path}`, { fields: { accept } })
+    const again = await request(app, `GET ${path}`, { fields: { accept, 'if-none-match': String(first.headers.etag) } })
+    t.strictSame([first.statusCode, again.statusCode], [200, 304])
+    for (const { headers } of [first, again]) {
+      t.equal(headers['cache-control'], 'no-store', path)
+      t.match(headers.vary, /X-User/, path)
+    }
+  }
+})
+
 test('a page leaves out properties that the caller cannot see, and its forms still work', async (t) => {
   const app = await build(
     t,
