@@ -63,7 +63,9 @@ export function findTarget (served: readonly ServedPath[], part: Part): Target |
       ])
     }
   }
-  return problem('not-found', { detail: 'No collection of this batch has this path.' })
+  return problem('not-found', {
+    detail: 'No collection of this batch has this path. A path is as the service sees it, with the prefix.'
+  })
 }
 
 export function isParameter (segment: string): boolean {
