@@ -1,4 +1,5 @@
 import { BadName, BadOption, BadStorage, Unsupported } from './errors.ts'
+import { formatValue } from './format-value.ts'
 import { isObject } from './http/json-value.ts'
 import type { ListSettings } from './listing/lists.ts'
 import type { QueryableProperty } from './listing/queryable.ts'
@@ -13,7 +14,7 @@ import type { Storage } from './storage/contract.ts'
 export function checkOptions<Schema extends ObjectSchema> (options: Options<Schema>): void {
   checkObject(options, 'define({ name, schema, storage })')
   const { name } = options
-  if (typeof name !== 'string' || !/^[\w.~-]*[\w~-]$/.test(name)) throw new BadName(JSON.stringify(name))
+  if (typeof name !== 'string' || !/^[\w.~-]*[\w~-]$/.test(name)) throw new BadName(formatValue(name))
   checkTable(name, options)
   if (options.storage === undefined) {
     throw new BadOption(name, 'storage is missing. Add one, such as storage: memory().')

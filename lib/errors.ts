@@ -4,9 +4,7 @@ import createError from '@fastify/error'
 
 export const NoDefinition = createError(
   'FST_COLLECTION_NO_DEFINITION',
-  'register(collection, ...) needs what define() returns. ' +
-    'Use register(collection, define({ name, schema, storage })), ' +
-    'or { ...definition, prefix } to add register options of Fastify.',
+  '%s needs what define() returns. %s',
   500,
   TypeError
 )

@@ -23,7 +23,13 @@ import { checkStorages } from './storage-check.ts'
  */
 async function collection (app: FastifyInstance, given: Definition): Promise<void> {
   const definition = toCollection(given)
-  if (definition?.storage === undefined || definition.type === undefined) throw new NoDefinition()
+  if (definition?.storage === undefined || definition.type === undefined) {
+    throw new NoDefinition(
+      'register(collection, ...)',
+      'Use register(collection, define({ name, schema, storage })), ' +
+        'or { ...definition, prefix } to add register options of Fastify.'
+    )
+  }
   // Once for all collections of the app, when all of them are registered.
   if (getRegistered(app).length === 0) {
     app.addHook('onReady', async () => {

@@ -3,6 +3,7 @@ import { checkRouteFunctions } from './access/check-hooks.ts'
 import { toRuleTable } from './access/rules.ts'
 import type { AccessOptions } from './access/rules.ts'
 import { BadOption } from './errors.ts'
+import { formatValue } from './format-value.ts'
 import type { Format } from './formats/format.ts'
 import { json } from './formats/json.ts'
 import { isOrigin } from './http/cross-origin.ts'
@@ -190,7 +191,7 @@ function mergeValue ({ group, merge }: Option, shared: unknown, own: unknown): u
 /** For callers without TypeScript. */
 export function checkObject (options: unknown, usage: string): void {
   if (isObject(options)) return
-  throw new BadOption('(none)', `the options are ${JSON.stringify(options)}. Make them an object, as in ${usage}.`)
+  throw new BadOption('(none)', `the options are ${formatValue(options)}. Make them an object, as in ${usage}.`)
 }
 
 /** For callers without TypeScript: hooks of the defaults would be lost in a definition that has hooks itself. */
@@ -211,6 +212,29 @@ function listNames (table: OptionTable, prefix = ''): string[] {
   })
 }
 
+/** Features that an app may take for options, with the last segment of their paths. */
+const features: Readonly<Record<string, string>> = {
+  action: 'action',
+  aggregates: 'aggregates',
+  bulk: 'bulk',
+  deprecation: 'deprecation',
+  idempotency: 'idempotency',
+  redirects: 'redirects',
+  softDelete: 'soft-delete',
+  timeout: 'timeout',
+  within: 'within'
+}
+
+/** Says where an option belongs that is not one of define(). */
+function suggestPlace (option: string): string {
+  if (option === 'prefix') return 'Pass it to register: app.register(collection, { ...definition, prefix }). '
+  if (Object.hasOwn(features, option)) {
+    return `It is a feature: add .with(${option}(...)), from fastify-collections/${features[option]}. `
+  }
+  const [place] = optionNames.filter((name) => name.endsWith(`.${option}`))
+  return place === undefined ? '' : `Use ${place}. `
+}
+
 /** Refuses options that do not exist, or have another type. */
 export function checkTable (name: string, options: object, table: OptionTable = optionTable, prefix = ''): void {
   for (const [option, value] of Object.entries(options)) {
@@ -218,11 +242,12 @@ export function checkTable (name: string, options: object, table: OptionTable = 
     const known = Object.hasOwn(table, option) ? table[option] : undefined
     if (known === undefined) {
       const names = Object.keys(table).map((other) => prefix + other)
-      throw new BadOption(name, `there is no option "${path}". Available options: ${names.join(', ')}.`)
+      const hint = prefix === '' ? suggestPlace(option) : ''
+      throw new BadOption(name, `there is no option "${path}". ${hint}Available options: ${names.join(', ')}.`)
     }
     if (value === undefined) continue
     if (!known.matches(value)) {
-      throw new BadOption(name, `${path} is ${JSON.stringify(value)}. It must be ${known.kind}.`)
+      throw new BadOption(name, `${path} is ${formatValue(value)}. It must be ${known.kind}.`)
     }
     if (known.group !== undefined && isObject(value)) checkTable(name, value, known.group, `${path}.`)
     known.check?.(name, value as never)
@@ -291,7 +316,7 @@ function mergeCache (shared: Cache, own: Cache): Cache {
 function checkFormats (name: string, formats: readonly Format[]): void {
   for (const format of formats as readonly unknown[]) {
     if (isFormat(format)) continue
-    throw new BadOption(name, `formats contains ${JSON.stringify(format) ?? typeof format}, which is not a format. ` +
+    throw new BadOption(name, `formats contains ${formatValue(format)}, which is not a format. ` +
       'Import formats and list them, as in formats: [json, hal], ' +
       'with json from fastify-collections and hal from fastify-collections/hal.')
   }

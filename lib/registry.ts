@@ -3,6 +3,7 @@ import fastifyPlugin from 'fastify-plugin'
 import type { CollectionCalls } from './engine/call-types.ts'
 import { createCalls } from './calls/calls.ts'
 import { BadOption, NoDefinition, NotRegistered } from './errors.ts'
+import { formatValue } from './format-value.ts'
 import { buildCollectionRoute, isDefinition, toCollection } from './collection.ts'
 import type { Collection, Definition, Served, ServedCollections, ServiceInfo } from './collection.ts'
 import type { Transaction } from './options.ts'
@@ -181,7 +182,10 @@ export function openCollection<Item extends object, Adds> (
   definition: Definition<Item, Adds>,
   transaction?: Transaction
 ): CollectionCalls<Item, Adds> {
-  if (!isDefinition(definition)) throw new NoDefinition()
+  if (!isDefinition(definition)) {
+    const hint = `Pass the definition, as in app.collection(users), not ${formatValue(definition)}.`
+    throw new NoDefinition('collection()', hint)
+  }
   const { attached, name } = toCollection(definition)
   return createCalls<Item, Adds>({
     name,

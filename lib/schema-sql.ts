@@ -14,7 +14,9 @@ import type { Storage } from './storage/contract.ts'
  */
 export async function schemaSql (...definitions: ReadonlyArray<Pick<Definition, 'name' | 'schema'>>): Promise<string> {
   const collections = definitions.map((definition) => ({ collection: toCollection(definition as Definition) }))
-  if (collections.some(({ collection }) => collection.attached === undefined)) throw new NoDefinition()
+  if (collections.some(({ collection }) => collection?.attached === undefined)) {
+    throw new NoDefinition('schemaSql()', 'Pass one or more definitions, as in schemaSql(users, articles).')
+  }
   const { signal } = new AbortController()
   const parts: string[] = []
   const earlier: Array<Storage<object>> = []

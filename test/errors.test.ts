@@ -160,7 +160,7 @@ const mistakes: Readonly<
     [
       'a timeout in words',
       () => define(users).with(timeout('5s' as never)),
-      /timeout takes an object with all.*but got "5s"/
+      /timeout takes a number of milliseconds, or an object.*but got "5s"/
     ],
     ['a page of no items', () => define({ ...users, list: { limit: { default: 0 } } }), /default: 0/],
     [

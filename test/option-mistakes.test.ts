@@ -1,10 +1,11 @@
 import { DatabaseSync } from 'node:sqlite'
+import { inspect } from 'node:util'
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import type { FastifyPluginAsync } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import collection, { define, defineWith, json } from '../lib/index.ts'
+import collection, { define, defineWith, json, schemaSql } from '../lib/index.ts'
 import { batch } from '../lib/batch/batch.ts'
 import * as features from '../lib/features/index.ts'
 import { version } from '../lib/features/version/version.ts'
@@ -168,7 +169,8 @@ const callees: Readonly<Record<string, Callee>> = {
   }
 }
 
-const strange = [null, 5, 'x', [5], { nope: 1 }, '', true, [], ['x'], {}, () => 1]
+// A definition refers to itself, so it has no JSON; neither has a bigint.
+const strange = [null, 5, orders, 'x', [5], { nope: 1 }, '', true, [], ['x'], {}, 5n, [5n], NaN, () => 1]
 
 /** The error of a call; undefined if it succeeds. */
 async function getError (call: () => unknown): Promise<Error | undefined> {
@@ -185,7 +187,7 @@ function isOwn (error: Error | undefined): boolean {
 }
 
 function show (value: unknown): string {
-  return typeof value === 'function' ? 'a function' : String(JSON.stringify(value))
+  return inspect(value, { depth: -1 })
 }
 
 async function testCallee (t: Test, { call, valid, required = [], optional = [], isPlugin }: Callee): Promise<void> {
@@ -198,7 +200,7 @@ async function testCallee (t: Test, { call, valid, required = [], optional = [],
     t.match(error, { code: /^FST_COLLECTION_/, message: /./ }, `refuses a missing ${name}`)
   }
   const wrong: string[] = []
-  for (const value of isPlugin ? strange.slice(0, 5) : strange) {
+  for (const value of isPlugin ? strange.slice(0, 6) : strange) {
     const error = await getError(() => call(value))
     if (!isOwn(error)) wrong.push(`${show(value)}: ${error!.message}`)
     for (const name of [...required, ...optional]) {
@@ -235,6 +237,7 @@ test('mistakes say what to do', async (t) => {
     [call('version', { ...callees.version!.valid, renamed: 5 }), /renamed is 5\. Make it an object/],
     [() => (version as Untyped)(orders, undefined, callees.version!.valid), /the name undefined of the version/],
     [call('relation', { to: 'others', property: 'otherId', references: 'yes' }), /has references: "yes"\. Make it true or false/],
+    [call('relation', { to: orders, property: 'otherId' }), /has to: an object\. Name the definition, as in to: "orders"/],
     [() => (relate as Untyped)({ orders }), /relate\(\) takes an object with definitions/],
     [call('memory', { items: 5 }), /memory\(\) takes nothing, or an object with an array of items/],
     [call('memory', []), /memory\(\) takes nothing/],
@@ -248,6 +251,15 @@ test('mistakes say what to do', async (t) => {
     [call('moved', { from: '/a', to: '/b', permanent: true }), /there is no option "permanent"\. Available options: from, to, status/],
     [call('batch', { collections: [orders], idempotency: 5 }), /idempotency is 5\. Make it an object with required/],
     [call('batch', { collections: [orders], route: null }), /route is null\. Make it an object/],
+    [call('define', { ...callees.define!.valid, prefix: '/v1' }), /no option "prefix"\. Pass it to register: app\.register\(collection, \{ \.\.\.definition, prefix \}\)/],
+    [call('define', { ...callees.define!.valid, filter: ['title'] }), /there is no option "filter"\. Use list\.filter\. Available options: name, schema/],
+    [call('define', { ...callees.define!.valid, allow: 'public' }), /there is no option "allow"\. Use access\.allow\./],
+    [call('define', { ...callees.define!.valid, softDelete: true }), /It is a feature: add \.with\(softDelete\(\.\.\.\)\), from fastify-collections\/soft-delete\./],
+    [call('action', run), /action\("cancel"\) takes an object with .*, but got the function run\./],
+    [call('timeout', '5s'), /timeout takes a number of milliseconds, or an object with one for each action, but got "5s"\./],
+    [call('bulk', { maximum: NaN }), /bulk: maximum is NaN\./],
+    [() => (schemaSql as Untyped)([orders]), /schemaSql\(\) needs what define\(\) returns\. Pass one or more definitions/],
+    [() => (schemaSql as Untyped)(undefined), /schemaSql\(\) needs what define\(\) returns/],
     [call('define', undefined), /the options are undefined\. Make them an object, as in define\(\{ name, schema, storage \}\)/],
     [call('defineWith', undefined), /the options are undefined\. Make them an object, as in defineWith/]
   ]

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { actionNames } from '../action.ts'
 import type { ActionName, AnyActionName } from '../action.ts'
 import { BadOption } from '../errors.ts'
+import { formatValue } from '../format-value.ts'
 import { isPrivate } from '../http/cache-control.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import type { PropertyOf } from '../schema/static.ts'
@@ -55,7 +56,7 @@ export interface AccessOptions<Item = object> {
   /**
    * Returns the caller, or undefined for an anonymous one. A throw means that the credentials are invalid: 401.
    * A caller is a string, or an object with an `id`, that is the same for all requests of that caller. Called once per
-   * request.
+   * request. Declare the type of an object in `CollectionTypes`.
    * With it, `allow` is `'authenticated'` unless you state another rule.
    *
    * @default callers are not identified
@@ -178,7 +179,7 @@ export function dependsOnCaller (access: AccessRules | undefined, action: AnyAct
 /** A shared cache would send to one caller what was meant for another. */
 export function checkCache (name: string, action: 'list' | 'read', policy: string | undefined): void {
   if (policy === undefined || isPrivate(policy)) return
-  throw new BadOption(name, `cache is ${JSON.stringify(policy)} for ${action}, ` +
+  throw new BadOption(name, `cache is ${formatValue(policy)} for ${action}, ` +
     'but its responses depend on the caller: a shared cache would send them to others. ' +
     'Use private, as in "private, max-age=60", without public and s-maxage; or no-store.')
 }
@@ -189,15 +190,15 @@ const token = /^[!#$%&'*+.^`|~\w-]+$/
 
 function checkAuthentication (name: string, { authenticate, challenge, vary }: AccessOptions): void {
   if (authenticate !== undefined && typeof authenticate !== 'function') {
-    throw new BadOption(name, `access.authenticate is ${JSON.stringify(authenticate)}. ` +
+    throw new BadOption(name, `access.authenticate is ${formatValue(authenticate)}. ` +
       'It must be a function that returns the caller, such as async ({ request }) => (await request.jwtVerify()).sub.')
   }
   if (challenge !== undefined && !(typeof challenge === 'string' && challengeSyntax.test(challenge))) {
-    throw new BadOption(name, `access.challenge is ${JSON.stringify(challenge)}. ` +
+    throw new BadOption(name, `access.challenge is ${formatValue(challenge)}. ` +
       'It must be a challenge of WWW-Authenticate, such as "Bearer" or \'Basic realm="users"\'.')
   }
   if (vary !== undefined && !(Array.isArray(vary) && vary.every(isHeaderName))) {
-    throw new BadOption(name, `access.vary is ${JSON.stringify(vary)}. ` +
+    throw new BadOption(name, `access.vary is ${formatValue(vary)}. ` +
       'It must be an array of names of request headers, such as ["X-Api-Key"].')
   }
 }
@@ -238,7 +239,7 @@ interface RuleContext {
 /** Refuses rules that cannot be applied. */
 export function checkRule (name: string, rule: unknown, { option, where, authenticate }: RuleContext): void {
   if (rule !== 'public' && rule !== 'authenticated' && typeof rule !== 'function') {
-    throw new BadOption(name, `${option} is ${JSON.stringify(rule)}${where}. ` +
+    throw new BadOption(name, `${option} is ${formatValue(rule)}${where}. ` +
       'It must be "public", "authenticated" or a function.')
   }
   if (rule === 'authenticated' && authenticate === undefined) {

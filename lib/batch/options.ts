@@ -7,6 +7,7 @@ import { readReceiptTimes } from '../engine/receipts.ts'
 import type { ReceiptSettings } from '../engine/receipts.ts'
 import { maxDelay } from '../engine/time-limit.ts'
 import { BadBatch } from '../errors.ts'
+import { formatValue } from '../format-value.ts'
 import type { ActionInfo } from '../engine/action-info.ts'
 import { isObject } from '../http/json-value.ts'
 import type { RouteOptions } from '../options.ts'
@@ -114,17 +115,17 @@ export function readOptions (options: BatchOptions): BatchSettings {
     throw new BadBatch('collections must be an array of what define() returns, as in { collections: [orders, lines] }.')
   }
   if (!Number.isSafeInteger(maximum) || maximum < 1) {
-    throw new BadBatch(`maximum is ${JSON.stringify(maximum)}. Make it a whole number of 1 or more.`)
+    throw new BadBatch(`maximum is ${formatValue(maximum)}. Make it a whole number of 1 or more.`)
   }
   if (!(Number.isInteger(timeout) && timeout >= 1 && timeout <= maxDelay)) {
-    throw new BadBatch(`timeout is ${JSON.stringify(timeout)}. ` +
+    throw new BadBatch(`timeout is ${formatValue(timeout)}. ` +
       `Make it a whole number of milliseconds from 1 to ${maxDelay}.`)
   }
   if (typeof path !== 'string' || !pathPattern.test(path)) {
-    throw new BadBatch(`path is ${JSON.stringify(path)}. Use a path such as "/batch".`)
+    throw new BadBatch(`path is ${formatValue(path)}. Use a path such as "/batch".`)
   }
   if (!isObject(route)) {
-    throw new BadBatch(`route is ${JSON.stringify(route)}. Make it an object with options of a Fastify route.`)
+    throw new BadBatch(`route is ${formatValue(route)}. Make it an object with options of a Fastify route.`)
   }
   return {
     collections: (collections as readonly Definition[]).map((definition) => toCollection(definition)),
@@ -139,7 +140,7 @@ export function readOptions (options: BatchOptions): BatchSettings {
 
 function checkNames (where: string, options: unknown, names: readonly string[]): void {
   if (!isObject(options)) {
-    throw new BadBatch(`${where} is ${JSON.stringify(options)}. Make it an object with ${names.join(', ')}.`)
+    throw new BadBatch(`${where} is ${formatValue(options)}. Make it an object with ${names.join(', ')}.`)
   }
   const unknown = Object.keys(options).find((name) => !names.includes(name))
   if (unknown === undefined) return
@@ -150,7 +151,7 @@ function readReceipts (idempotency: BatchIdempotencyOptions = {}): ReceiptSettin
   checkNames('idempotency', idempotency, idempotencyNames)
   const { required = false } = idempotency
   if (typeof required !== 'boolean') {
-    throw new BadBatch(`idempotency.required is ${JSON.stringify(required)}. Make it true or false.`)
+    throw new BadBatch(`idempotency.required is ${formatValue(required)}. Make it true or false.`)
   }
   return readReceiptTimes(idempotency, (message) => {
     throw new BadBatch(message)

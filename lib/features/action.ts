@@ -4,6 +4,7 @@ import type { Caller } from '../access/caller.ts'
 import type { Rule } from '../access/rules.ts'
 import type { BasicCalls, CollectionCalls } from '../engine/call-types.ts'
 import type { Definition } from '../collection.ts'
+import { formatValue } from '../format-value.ts'
 import { HookError } from '../failure.ts'
 import { cloneJson, isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
@@ -257,7 +258,7 @@ const methodNames = new Set([
 
 function checkName (host: Host, name: string, on: 'item' | 'collection'): void {
   if (typeof name !== 'string' || !namePattern.test(name)) {
-    host.fail(`action(${JSON.stringify(name)}): the name is a path segment. ` +
+    host.fail(`action(${formatValue(name)}): the name is a path segment. ` +
       'Use letters, digits, - and _, and begin with a letter.')
   }
   if (methodNames.has(name) || name in Object.prototype) {
@@ -286,7 +287,7 @@ function checkActionOptions (host: Host, name: string, options: UntypedOptions):
   const { on, run, when, etag } = options
   if (typeof run !== 'function') host.fail(`action("${name}"): run is missing. Make it a function.`)
   if (on !== undefined && on !== 'item' && on !== 'collection') {
-    host.fail(`action("${name}"): on is ${JSON.stringify(on)}. Use "item" or "collection".`)
+    host.fail(`action("${name}"): on is ${formatValue(on)}. Use "item" or "collection".`)
   }
   if (when !== undefined && (typeof when !== 'function' || on === 'collection')) {
     host.fail(`action("${name}"): when must be a function of an item. An action on the collection has none.`)
@@ -294,11 +295,11 @@ function checkActionOptions (host: Host, name: string, options: UntypedOptions):
   for (const [option, { kind, matches }] of Object.entries(optionKinds)) {
     const value = options[option as keyof typeof optionKinds]
     if (value !== undefined && !matches(value)) {
-      host.fail(`action("${name}"): ${option} is ${JSON.stringify(value)}. Make it ${kind}.`)
+      host.fail(`action("${name}"): ${option} is ${formatValue(value)}. Make it ${kind}.`)
     }
   }
   if (etag !== undefined && typeof Object(etag).required !== 'boolean') {
-    host.fail(`action("${name}"): etag is ${JSON.stringify(etag)}. Make it { required: true } or { required: false }.`)
+    host.fail(`action("${name}"): etag is ${formatValue(etag)}. Make it { required: true } or { required: false }.`)
   }
   if (types.isAsyncFunction(when)) {
     host.fail(`action("${name}"): when is an async function, but it decides about links as well. ` +

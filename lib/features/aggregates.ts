@@ -1,4 +1,5 @@
 import type { AddedAggregates, FigureName, FigureOf, OfferedFigures } from '../engine/aggregate-types.ts'
+import { formatValue } from '../format-value.ts'
 import { isStringArray } from '../http/json-value.ts'
 import { findQueryable } from '../listing/queryable.ts'
 import type { QueryableProperty } from '../listing/queryable.ts'
@@ -80,7 +81,7 @@ export function aggregates<
       const { by = [], of = {}, maximum = 1000, path = 'aggregate' } = options as AggregatesOptions
       checkPlace(host, path)
       if (!Number.isSafeInteger(maximum) || maximum < 1 || maximum > maxMaximum) {
-        host.fail(`aggregates: maximum is ${JSON.stringify(maximum)}. Make it a whole number from 1 to ${maxMaximum}.`)
+        host.fail(`aggregates: maximum is ${formatValue(maximum)}. Make it a whole number from 1 to ${maxMaximum}.`)
       }
       const { schema } = host.collection
       const known = findKnown(host)
@@ -106,7 +107,7 @@ const pathPattern = /^[A-Za-z][\w-]{0,63}$/
 function checkPlace (host: Host, path: string): void {
   const { actions, id, schema } = host.collection
   if (typeof path !== 'string' || !pathPattern.test(path)) {
-    host.fail(`aggregates: path is ${JSON.stringify(path)}. It is a path segment: ` +
+    host.fail(`aggregates: path is ${formatValue(path)}. It is a path segment: ` +
       'use letters, digits, - and _, and begin with a letter.')
   }
   if (!actions.has('list')) {
@@ -145,7 +146,7 @@ function getParts ({ schema: { format } }: QueryableProperty): readonly DatePart
 
 function readGroupings (host: Host, by: unknown, known: Known): AggregateSettings['by'] {
   if (!isStringArray(by)) {
-    host.fail(`aggregates: by is ${JSON.stringify(by)}. Make it an array of properties and parts of dates, ` +
+    host.fail(`aggregates: by is ${formatValue(by)}. Make it an array of properties and parts of dates, ` +
       'as in by: [\'status\', \'createdAt.month\'].')
   }
   return new Map(by.map((name) => [name, readGrouping(host, name, known)]))
@@ -188,7 +189,7 @@ function isOrdered ({ type, ordered }: QueryableProperty): boolean {
 
 function readFigures (host: Host, of: unknown, known: Known): AggregateSettings['of'] {
   if (!isFigureTable(of)) {
-    host.fail(`aggregates: of is ${JSON.stringify(of)}. ` +
+    host.fail(`aggregates: of is ${formatValue(of)}. ` +
       'Make it an object with an array of figures for each property, as in of: { total: [\'sum\', \'avg\'] }.')
   }
   const figures: Record<FigureName, string[]> = { distinct: [], sum: [], avg: [], min: [], max: [] }

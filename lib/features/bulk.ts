@@ -1,6 +1,7 @@
 import type { AddedBulk } from '../engine/action-info.ts'
 import type { Content } from '../engine/operation.ts'
 import { createRemoveMany, createUpdateMany, createWriteMany } from '../engine/write-many.ts'
+import { formatValue } from '../format-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { Feature } from './feature.ts'
 import type { DescribedContents, OperationObject } from '../openapi/operation-object.ts'
@@ -60,10 +61,10 @@ export function bulk<const Given extends BulkOptions = Record<never, never>> (
       const { maximum = 100, update = false, remove = false } = options
       host.require('transactions', 'bulk creates all items of a request or none')
       if (!Number.isSafeInteger(maximum) || maximum < 1) {
-        host.fail(`bulk: maximum is ${JSON.stringify(maximum)}. Make it a whole number of 1 or more.`)
+        host.fail(`bulk: maximum is ${formatValue(maximum)}. Make it a whole number of 1 or more.`)
       }
       for (const [name, value] of Object.entries({ update, remove })) {
-        if (typeof value !== 'boolean') host.fail(`bulk: ${name} is ${JSON.stringify(value)}. Make it true or false.`)
+        if (typeof value !== 'boolean') host.fail(`bulk: ${name} is ${formatValue(value)}. Make it true or false.`)
       }
       if (update || remove) host.require('filter', 'bulk writes to the items that match a filter')
       host.addBulkAction({ name: 'create', maximum, run: undefined, createWriteMany })

@@ -1,4 +1,5 @@
 import type { onSendHookHandler } from 'fastify'
+import { formatValue } from '../format-value.ts'
 import { formatDeprecation } from '../http/deprecation.ts'
 import { formatLink } from '../http/link.ts'
 import { formatSunset } from '../http/sunset.ts'
@@ -73,7 +74,7 @@ function buildHeaders (host: Host, { since, sunset, link }: DeprecationOptions):
       'Make sunset the later one.')
   }
   if (link !== undefined && !(typeof link === 'string' && URL.canParse(link, 'https://localhost'))) {
-    host.fail(`deprecation: link is ${JSON.stringify(link)}. ` +
+    host.fail(`deprecation: link is ${formatValue(link)}. ` +
       'Make it a URI, such as "https://example.com/migrate" or "/docs/v2".')
   }
   return {
@@ -96,7 +97,7 @@ function parseDate (host: Host, option: string, value: unknown): Date {
   const isDate = value instanceof Date || (typeof value === 'string' && unambiguousDate.test(value))
   const date = isDate ? new Date(value) : undefined
   if (date === undefined || Number.isNaN(date.getTime())) {
-    return host.fail(`deprecation: ${option} is ${JSON.stringify(value)}. ` +
+    return host.fail(`deprecation: ${option} is ${formatValue(value)}. ` +
       'Make it a Date, or a string such as "2026-01-31" or "2026-01-31T12:00:00Z".')
   }
   return date

@@ -5,6 +5,7 @@ import type { Collection, Parent } from '../collection.ts'
 import { sortLayers } from '../engine/compose.ts'
 import type { Layer, LayerOptions, Position } from '../engine/operation.ts'
 import { BadOption, Unsupported } from '../errors.ts'
+import { formatValue } from '../format-value.ts'
 import { isListParameter } from '../listing/parameters.ts'
 import type { QuerySyntax, QueryParameter } from '../listing/query-parameter.ts'
 import type { Referrer, RelationKey, Storage, Supports } from '../storage/contract.ts'
@@ -80,8 +81,8 @@ export class Attachments implements Host, Attached {
     }
     const { name, setup } = Object(feature) as { name?: unknown, setup?: unknown }
     if (typeof name === 'string' && typeof setup === 'function') return
-    const given = JSON.stringify(feature) ?? typeof feature
-    this.fail(`with() got ${given} instead of a feature. Pass features, as in .with(bulk(), idempotency()).`)
+    this.fail(`with() got ${formatValue(feature)} instead of a feature. ` +
+      'Pass features, as in .with(bulk(), idempotency()).')
   }
 
   fail (message: string): never {
@@ -90,7 +91,7 @@ export class Attachments implements Host, Attached {
 
   checkOptions (feature: string, options: unknown, names: readonly string[]): void {
     if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-      this.fail(`${feature} takes an object with ${names.join(', ')}, but got ${JSON.stringify(options)}.`)
+      this.fail(`${feature} takes an object with ${names.join(', ')}, but got ${formatValue(options)}.`)
     }
     const unknown = Object.keys(options).find((name) => !names.includes(name))
     if (unknown !== undefined) {

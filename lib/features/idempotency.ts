@@ -5,6 +5,7 @@ import { changeOperation } from '../engine/operation.ts'
 import type { Operation, Outcome, Run } from '../engine/operation.ts'
 import { createReceiptRunner, digest, readReceiptTimes } from '../engine/receipts.ts'
 import type { ReceiptSettings } from '../engine/receipts.ts'
+import { formatValue } from '../format-value.ts'
 import { Problem } from '../http/problems.ts'
 import { describeHeaderParameters } from '../openapi/headers.ts'
 import { getCollectionPath, getTargetPath } from '../request/request.ts'
@@ -77,15 +78,15 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
       const { http: { routes } } = host.collection
       host.require('receipts', 'idempotency stores responses')
       if (!isArray(actions)) {
-        host.fail(`idempotency: actions is ${JSON.stringify(actions)}. Make it an array of "create" and "update".`)
+        host.fail(`idempotency: actions is ${formatValue(actions)}. Make it an array of "create" and "update".`)
       }
       const unknown = actions.find((action) => action !== 'create' && action !== 'update')
       if (unknown !== undefined) {
-        host.fail(`idempotency: actions contains ${JSON.stringify(unknown)}. ` +
+        host.fail(`idempotency: actions contains ${formatValue(unknown)}. ` +
           'It can contain "create" and "update"; the other actions are idempotent already.')
       }
       if (typeof required !== 'boolean') {
-        host.fail(`idempotency: required is ${JSON.stringify(required)}. Make it true or false.`)
+        host.fail(`idempotency: required is ${formatValue(required)}. Make it true or false.`)
       }
       const times = readReceiptTimes(options, (message) => host.fail(`idempotency: ${message}`))
       for (const action of actions) {

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Find, Operation } from '../engine/operation.ts'
+import { formatValue } from '../format-value.ts'
 import { HookError } from '../failure.ts'
 import { Problem } from '../http/problems.ts'
 import { describeHeaders } from '../openapi/headers.ts'
@@ -44,7 +45,7 @@ export function redirects (options: RedirectOptions): Feature<object> {
         host.fail('redirects: "to" is missing. Make it a function that returns the new id or URI of an item.')
       }
       if (status !== 301 && status !== 308) {
-        host.fail(`redirects: status is ${JSON.stringify(status)}. Use 301 or 308.`)
+        host.fail(`redirects: status is ${formatValue(status)}. Use 301 or 308.`)
       }
       host.matchAnySegment()
       host.wrap('find', (next) => withRedirect(next, { to, status }), { doors: ['http'], outside: ['soft-delete'] })

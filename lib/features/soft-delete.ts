@@ -1,5 +1,6 @@
 import type { AccessContext } from '../access/rules.ts'
 import { BadSchema } from '../errors.ts'
+import { formatValue } from '../format-value.ts'
 import { changeOperation } from '../engine/operation.ts'
 import type { Find, Operation, ReadContent, Run } from '../engine/operation.ts'
 import { HookError } from '../failure.ts'
@@ -83,11 +84,11 @@ interface Deletion {
 function readOptions (host: Host, property: string, allow: SoftDeleteOptions['allow']): Deletion {
   const { name, schema } = host.collection
   if (typeof property !== 'string') {
-    host.fail(`softDelete: property is ${JSON.stringify(property)}. ` +
+    host.fail(`softDelete: property is ${formatValue(property)}. ` +
       'Make it the property that says when an item was deleted, as in softDelete({ property: \'deletedAt\' }).')
   }
   if (allow !== undefined && typeof allow !== 'function') {
-    host.fail(`softDelete: allow is ${JSON.stringify(allow)}. It must be a function.`)
+    host.fail(`softDelete: allow is ${formatValue(allow)}. It must be a function.`)
   }
   checkProperties(name, schema, { softDelete: [property] })
   const described = schema.properties[property]!

@@ -2,6 +2,7 @@ import { actionNames } from '../action.ts'
 import type { ActionName } from '../action.ts'
 import { changeOperation } from '../engine/operation.ts'
 import { maxDelay, runWithTimeout } from '../engine/time-limit.ts'
+import { formatValue } from '../format-value.ts'
 import type { Feature, Host } from './feature.ts'
 
 /** Milliseconds for every action, or by action; `all` is for those that are not listed, and for custom actions. */
@@ -35,10 +36,14 @@ export function timeout (options: TimeoutOptions): Feature<object> {
 
 function readLimits (host: Host, options: TimeoutOptions): Readonly<Record<string, number>> {
   const given: Readonly<Record<string, number>> = typeof options === 'number' ? { all: options } : options
+  if (typeof given !== 'object') {
+    host.fail('timeout takes a number of milliseconds, or an object with one for each action, ' +
+      `but got ${formatValue(given)}.`)
+  }
   host.checkOptions('timeout', given, ['all', ...actionNames])
   for (const [action, milliseconds] of Object.entries(given)) {
     if (!(Number.isInteger(milliseconds) && milliseconds >= 1 && milliseconds <= maxDelay)) {
-      host.fail(`timeout: "${action}" is ${JSON.stringify(milliseconds)}. ` +
+      host.fail(`timeout: "${action}" is ${formatValue(milliseconds)}. ` +
         `Make it a whole number of milliseconds from 1 to ${maxDelay}.`)
     }
   }

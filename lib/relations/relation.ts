@@ -2,6 +2,7 @@ import { checkHooks } from '../access/check-hooks.ts'
 import { toCollection, isDefinition } from '../collection.ts'
 import type { Collection } from '../collection.ts'
 import { BadOption } from '../errors.ts'
+import { formatValue } from '../format-value.ts'
 import type { Host, Relation } from '../features/feature.ts'
 import { isStringArray } from '../http/json-value.ts'
 import { toTotalOrder } from '../listing/selection.ts'
@@ -56,7 +57,7 @@ function checkName (host: Host, name: string): void {
     host.fail(`relate: the relation "${name}" has the name of a property. Rename the relation.`)
   }
   if (!/^[A-Za-z_]\w*$/.test(name) || reservedNames.has(name)) {
-    host.fail(`relate: a relation cannot have the name ${JSON.stringify(name)}. ` +
+    host.fail(`relate: a relation cannot have the name ${formatValue(name)}. ` +
       `Use letters, digits and "_", and none of ${[...reservedNames].join(', ')}.`)
   }
 }
@@ -69,9 +70,12 @@ interface NamedOptions {
 function readRelation (host: Host, definitions: Definitions, { name, options }: NamedOptions): Relation {
   const { to, property, by, limit, order } = options
   const fail = (message: string): never => host.fail(`relate: the relation "${name}" ${message}`)
+  if (typeof to !== 'string') {
+    fail(`has to: ${formatValue(to)}. Name the definition, as in to: "${Object.keys(definitions)[0]}".`)
+  }
   const definition = Object.hasOwn(definitions, to) ? definitions[to] : undefined
   if (definition === undefined || !isDefinition(definition)) {
-    return fail(`leads to ${JSON.stringify(to)}, but relate() got no definition of that name. ` +
+    return fail(`leads to ${formatValue(to)}, but relate() got no definition of that name. ` +
       `Use one of ${Object.keys(definitions).join(', ')}.`)
   }
   if ((property === undefined) === (by === undefined)) {
@@ -91,13 +95,13 @@ function readRelation (host: Host, definitions: Definitions, { name, options }: 
     fail('leads to one item. Remove limit and order, or use by instead of property.')
   }
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 0 && limit <= target.lists.limit.maximum)) {
-    fail(`has the limit ${JSON.stringify(limit)}. ` +
+    fail(`has the limit ${formatValue(limit)}. ` +
       `Make it a whole number from 0 to ${target.lists.limit.maximum}, the maximum of ${to}.`)
   }
   for (const option of ['filter', 'sort', 'references'] as const) {
     const value = options[option]
     if (value !== undefined && typeof value !== 'boolean') {
-      fail(`has ${option}: ${JSON.stringify(value)}. Make it true or false.`)
+      fail(`has ${option}: ${formatValue(value)}. Make it true or false.`)
     }
   }
   const isOneDatabase = storage.database !== undefined && storage.database === target.storage.database
@@ -162,7 +166,7 @@ interface Reference {
 function checkProperty (fail: (message: string) => never, { option, property, owner }: Reference): void {
   const properties = Object.keys(owner.schema.properties ?? {})
   if (properties.includes(property)) return
-  fail(`has ${option}: ${JSON.stringify(property)}, which is not in the schema of ${owner.name}. ` +
+  fail(`has ${option}: ${formatValue(property)}, which is not in the schema of ${owner.name}. ` +
     `Available properties: ${properties.join(', ')}.`)
 }
 
@@ -213,11 +217,11 @@ function readOrder (
   order: readonly string[]
 ): readonly Order[] {
   if (!isStringArray(order)) {
-    fail(`has the order ${JSON.stringify(order)}. Make it an array of properties, as in order: ['-${property}'].`)
+    fail(`has the order ${formatValue(order)}. Make it an array of properties, as in order: ['-${property}'].`)
   }
   const unknown = order.find((key) => !sortable.has(key.replace(/^-/, '')))
   if (unknown !== undefined) {
-    fail(`has the order ${JSON.stringify(unknown)}. ${name} can be sorted by: ${[...sortable.keys()].join(', ')}.`)
+    fail(`has the order ${formatValue(unknown)}. ${name} can be sorted by: ${[...sortable.keys()].join(', ')}.`)
   }
   return toTotalOrder(order, property)
 }

@@ -1,4 +1,5 @@
 import { BadId } from '../errors.ts'
+import { formatValue } from '../format-value.ts'
 import { compileSchema } from './checks.ts'
 import type { GenerateId, Id, JsonSchema, Shape } from '../storage/contract.ts'
 import { isUuid, createUuid } from './uuid.ts'
@@ -25,7 +26,7 @@ export function readIdentity (name: string, schema: JsonSchema, options: Partial
   const described = schema.properties?.[property]
   if (described === undefined) {
     throw new BadId(name, `the schema has no property "${property}". ` +
-      'Add id: Type.String({ format: \'uuid\', readOnly: true }), ' +
+      'Add id: Type.String({ format: \'uuid\', readOnly: true }), or id: z.uuid().meta({ readOnly: true }) with zod, ' +
       'or name the property that is in the URI, as in id: { property: \'slug\', generate: \'client\' }.')
   }
   if (property.includes('.')) {
@@ -33,10 +34,11 @@ export function readIdentity (name: string, schema: JsonSchema, options: Partial
       'so a storage would look for it inside another property. Rename it.')
   }
   if (schema.required?.includes(property) !== true) {
-    throw new BadId(name, `the property "${property}" is optional, but every item needs an id. Remove Type.Optional.`)
+    throw new BadId(name, `the property "${property}" is optional, but every item needs an id. ` +
+      'Remove Type.Optional, or optional() of the library.')
   }
   if (typeof generate !== 'function' && !sources.has(generate)) {
-    throw new BadId(name, `id.generate is ${JSON.stringify(generate)}. ` +
+    throw new BadId(name, `id.generate is ${formatValue(generate)}. ` +
       'Use "uuid", "client", "storage" or a function that returns an id.')
   }
   const validate = compileSchema(name, described)
@@ -45,8 +47,8 @@ export function readIdentity (name: string, schema: JsonSchema, options: Partial
   const read = createIdParser(described, validate, { lowerCase: create === createUuid, assured })
   const sample = create?.()
   if (sample !== undefined && (validate(sample) !== undefined || read(String(sample)) !== sample)) {
-    throw new BadId(name, `an id such as ${JSON.stringify(sample)} is invalid for the schema of "${property}". ` +
-      'Use Type.String({ format: \'uuid\' }), ' +
+    throw new BadId(name, `an id such as ${formatValue(sample)} is invalid for the schema of "${property}". ` +
+      'Use Type.String({ format: \'uuid\' }), or z.uuid() with zod, ' +
       'or say where the id comes from with id: { generate: \'client\' | \'storage\' | () => ... }.')
   }
   return { property, generate, create, read, assured }

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import fastifyPlugin from 'fastify-plugin'
 import { hiddenSchema } from '../openapi/summary.ts'
 import { BadMove } from '../errors.ts'
+import { formatValue } from '../format-value.ts'
 import { buildCacheControl, toCachePolicy } from '../http/cache-control.ts'
 import { formatLocation } from '../http/location.ts'
 import { normalizePath } from '../request/request.ts'
@@ -30,17 +31,17 @@ const optionNames = ['from', 'to', 'status']
 
 function checkOptions ({ from, to, status, ...others }: Required<MovedOptions>): void {
   if (typeof from !== 'string' || !pathPattern.test(from)) {
-    throw new BadMove(JSON.stringify(from), 'from is not a path. Use one such as "/people".')
+    throw new BadMove(formatValue(from), 'from is not a path. Use one such as "/people".')
   }
   if (typeof to !== 'string' || !(pathPattern.test(to) || isAbsoluteUri(to))) {
     throw new BadMove(
       from,
-      `to is ${JSON.stringify(to)}. Use a path, such as "/users", ` +
+      `to is ${formatValue(to)}. Use a path, such as "/users", ` +
         'or an absolute URI without a query, such as "https://example.com/users".'
     )
   }
   if (status !== 301 && status !== 308) {
-    throw new BadMove(from, `status is ${JSON.stringify(status)}. Use 301 or 308.`)
+    throw new BadMove(from, `status is ${formatValue(status)}. Use 301 or 308.`)
   }
   const unknown = Object.keys(others).find((name) => !registerOptions.includes(name))
   if (unknown !== undefined) {
@@ -125,7 +126,7 @@ function checkLoop (app: FastifyInstance, move: Move): void {
     if (visited.has(next)) {
       throw new BadMove(
         move.from,
-        `to is ${JSON.stringify(move.to)}, which redirects to ${JSON.stringify(move.from)} again. ` +
+        `to is ${formatValue(move.to)}, which redirects to ${formatValue(move.from)} again. ` +
           'Use a path that is not redirected back.'
       )
     }

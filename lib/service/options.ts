@@ -1,4 +1,5 @@
 import { BadService } from '../errors.ts'
+import { formatValue } from '../format-value.ts'
 import { isObject } from '../http/json-value.ts'
 
 // The options of the plugin `service`. docs/service.md describes each.
@@ -270,7 +271,7 @@ export const serviceOptionNames: readonly string[] = [
 function checkOptions (options: unknown, known: Readonly<Record<string, OptionKind>>, prefix = ''): void {
   if (!isObject(options)) {
     const or = prefix === 'audit.' ? ', or false' : ''
-    throw new BadService(`${prefix.slice(0, -1)} is ${JSON.stringify(options)}. ` +
+    throw new BadService(`${prefix.slice(0, -1)} is ${formatValue(options)}. ` +
       `It must be an object with ${Object.keys(known).join(', ')}${or}`)
   }
   for (const [name, value] of Object.entries(options)) {
@@ -280,7 +281,7 @@ function checkOptions (options: unknown, known: Readonly<Record<string, OptionKi
       throw new BadService(`there is no option "${prefix}${name}". The options are: ${serviceOptionNames.join(', ')}`)
     }
     if (!kind.isValid(value)) {
-      throw new BadService(`${prefix}${name} is ${JSON.stringify(value)}. It must be ${kind.name}`)
+      throw new BadService(`${prefix}${name} is ${formatValue(value)}. It must be ${kind.name}`)
     }
   }
 }

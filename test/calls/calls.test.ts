@@ -336,7 +336,10 @@ test('a collection is found wherever it is registered, and what the app does not
   t.equal((await early.create({ product: 'ink' })).item.product, 'ink')
   t.equal((await request(app, 'GET /v1/orders')).json().length, 2)
   await t.rejects(app.collection(orders.with()).read(missingId), { code: 'FST_COLLECTION_NOT_REGISTERED' })
-  t.throws(() => app.collection(JSON.parse('{}')), { code: 'FST_COLLECTION_NO_DEFINITION' })
+  t.throws(() => app.collection(JSON.parse('"orders"')), {
+    code: 'FST_COLLECTION_NO_DEFINITION',
+    message: 'collection() needs what define() returns. Pass the definition, as in app.collection(users), not "orders".'
+  })
 })
 
 test('misspelled options are refused, and an aborted signal ends a call', async (t) => {

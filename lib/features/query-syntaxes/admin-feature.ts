@@ -1,4 +1,5 @@
 import type { ReadContent } from '../../engine/operation.ts'
+import { formatValue } from '../../format-value.ts'
 import { toPointer } from '../../http/json-pointer.ts'
 import { isObject } from '../../http/json-value.ts'
 import { Problem } from '../../http/problems.ts'
@@ -34,7 +35,7 @@ export function createAdminFeature (client: AdminClient, given: ArrayLike<unknow
     setup (host) {
       const { id, filter, http: { formats } } = host.collection
       if (given[0] !== undefined) {
-        host.fail(`${name} has no options, but got ${JSON.stringify(given[0])}. Remove it.`)
+        host.fail(`${name} has no options, but got ${formatValue(given[0])}. Remove it.`)
       }
       if (id.property !== 'id') {
         host.fail(`${name} requires that the id is "id", but id.property is "${id.property}". Remove one of them.`)

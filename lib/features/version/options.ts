@@ -2,6 +2,7 @@ import type { ActionName } from '../../action.ts'
 import type { Collection } from '../../collection.ts'
 import type { Defaults } from '../../define.ts'
 import { BadOption } from '../../errors.ts'
+import { formatValue } from '../../format-value.ts'
 import { isObject } from '../../http/json-value.ts'
 import { findQueryable } from '../../listing/queryable.ts'
 import { toCanonicalJson } from '../../schema/canonical-json.ts'
@@ -22,7 +23,7 @@ export function checkExplicitOptions (
   { renamed, explicit }: { readonly renamed: unknown, readonly explicit: object }
 ): void {
   if (!isObject(renamed)) {
-    throw new BadOption(name, `renamed is ${JSON.stringify(renamed)}. ` +
+    throw new BadOption(name, `renamed is ${formatValue(renamed)}. ` +
       'Make it an object with the current names of properties, as in renamed: { mail: \'email\' }.')
   }
   const current = currentOptions.find((option) => Object.hasOwn(explicit, option))

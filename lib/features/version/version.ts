@@ -3,6 +3,7 @@ import { checkTable, mergeOptions } from '../../option-table.ts'
 import { isDefinition, toCollection } from '../../collection.ts'
 import type { Collection, Definition } from '../../collection.ts'
 import { BadOption } from '../../errors.ts'
+import { formatValue } from '../../format-value.ts'
 import { HookError } from '../../failure.ts'
 import { isObject } from '../../http/json-value.ts'
 import { Problem } from '../../http/problems.ts'
@@ -79,7 +80,7 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
   const { present, accept, renamed = {}, ...explicit } = options
   const { name = current.name } = explicit
   if (typeof label !== 'string' || !/^[\w.-]+$/.test(label)) {
-    throw new BadOption(name, `the name ${JSON.stringify(label)} of the version cannot be part of an entity tag. ` +
+    throw new BadOption(name, `the name ${formatValue(label)} of the version cannot be part of an entity tag. ` +
       'Use letters, digits, "-", "_" or ".", as in "v1".')
   }
   if (typeof present !== 'function' || typeof accept !== 'function') {
