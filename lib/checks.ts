@@ -3,7 +3,7 @@ import { formatValue } from './format-value.ts'
 import { isObject } from './http/json-value.ts'
 import type { ListSettings } from './listing/lists.ts'
 import type { QueryableProperty } from './listing/queryable.ts'
-import { checkObject, checkTable } from './option-table.ts'
+import { checkObject, checkKnownOptions } from './option-table.ts'
 import type { Options } from './options.ts'
 import { describeUnorderedNumeral } from './schema/numerals.ts'
 import type { ObjectSchema } from './schema/static.ts'
@@ -15,7 +15,7 @@ export function checkOptions<Schema extends ObjectSchema> (options: Options<Sche
   checkObject(options, 'define({ name, schema, storage })')
   const { name } = options
   if (typeof name !== 'string' || !/^[\w.~-]*[\w~-]$/.test(name)) throw new BadName(formatValue(name))
-  checkTable(name, options)
+  checkKnownOptions(name, options)
   if (options.storage === undefined) {
     throw new BadOption(name, 'storage is missing. Add one, such as storage: memory().')
   }

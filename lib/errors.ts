@@ -68,6 +68,6 @@ export const BadMove = createError('FST_COLLECTION_BAD_MOVE', 'Redirect from %s:
 
 export const BadBatch = createError('FST_COLLECTION_BAD_BATCH', 'Batch: %s', 500, TypeError)
 
-export const BadService = createError('FST_COLLECTION_BAD_SERVICE', 'Service: %s.', 500, TypeError)
+export const BadService = createError('FST_COLLECTION_BAD_SERVICE', 'Service: %s', 500, TypeError)
 
 export const AuditFailed = createError('FST_COLLECTION_AUDIT', 'The audit of the service has findings: %s', 500)

@@ -19,6 +19,22 @@ import type {
   PutOptions,
   RouteOptions
 } from './options.ts'
+import {
+  anything,
+  array,
+  boolean,
+  callback,
+  checkTable,
+  fillTable,
+  group,
+  listNames,
+  object,
+  oneOf,
+  onlyFalse,
+  string,
+  valueOrGroup
+} from './option-kinds.ts'
+import type { Option, OptionKind } from './option-kinds.ts'
 import { mergeRouteOptions } from './routes/route-options.ts'
 import type { ObjectSchema } from './schema/static.ts'
 
@@ -26,66 +42,30 @@ import type { ObjectSchema } from './schema/static.ts'
 // the options that it shares with others. options.ts has their types. Options that depend on each other, or on the
 // schema, are checked in checks.ts.
 
-interface Option {
-  /** In words, for the message. */
-  readonly kind: string
-  readonly matches: (value: unknown) => boolean
-  /** The options in a group. */
-  readonly group?: OptionTable
-  /** What it is if it is left out. */
-  readonly default?: unknown
-  /** Finds other mistakes. */
-  readonly check?: (name: string, value: never) => void
+interface DefinitionOption extends Option {
+  readonly group?: DefinitionTable
   /** Whether `defineWith()` accepts it. */
   readonly isShared?: true
   /** Adds the value of a definition to the shared one. Without it, groups are merged, and other values replaced. */
   readonly merge?: (shared: never, own: never) => unknown
 }
 
-type OptionTable = Readonly<Record<string, Option>>
+type DefinitionTable = Readonly<Record<string, DefinitionOption>>
 
-const anything: Option = { kind: 'anything', matches: () => true }
-const array: Option = { kind: 'an array', matches: Array.isArray }
-const callback: Option = { kind: 'a function', matches: (value) => typeof value === 'function' }
-const boolean: Option = { kind: 'true or false', matches: (value) => typeof value === 'boolean' }
-const string: Option = { kind: 'a string', matches: (value) => typeof value === 'string' }
-const object: Option = { kind: 'an object', matches: isObject }
-const rules: Option = {
+const rules: OptionKind = {
   kind: '"public", "authenticated", a function, or an object with one for each action',
   matches: (value) => typeof value === 'function' || typeof value === 'string' || isObject(value)
 }
-const origins: Option = {
+const origins: OptionKind = {
   kind: 'an array of origins, such as ["https://shop.example"], or "*"',
   matches: (value) => value === '*' || (Array.isArray(value) && value.every(isOrigin))
 }
-const functions: Option = {
+const functions: OptionKind = {
   kind: 'an object with a function for each property',
   matches: (value) => isObject(value) && Object.values(value).every((inner) => {
     return inner === undefined || typeof inner === 'function'
   })
 }
-
-function oneOf (...values: readonly string[]): Option {
-  return {
-    kind: values.map((value) => `"${value}"`).join(' or '),
-    matches: (value) => values.includes(value as string)
-  }
-}
-
-function group (options: OptionTable): Option {
-  return { kind: `an object with ${Object.keys(options).join(', ')}`, matches: isObject, group: options }
-}
-
-/** A group, or a single value that stands for all of it. */
-function valueOrGroup (value: Option, whole: Option): Option {
-  return {
-    ...whole,
-    kind: `${value.kind} or ${whole.kind}`,
-    matches: (given) => value.matches(given) || whole.matches(given)
-  }
-}
-
-const onlyFalse: Option = { kind: 'false', matches: (value) => value === false }
 
 const optionTable = {
   name: anything,
@@ -134,7 +114,7 @@ const optionTable = {
   formats: { ...array, default: [json], isShared: true, check: checkFormats },
   links: { ...callback, check: checkLinks },
   hooks: group({ beforeValidation: callback, beforeWrite: callback, afterWrite: callback, afterCommit: callback })
-} satisfies Record<keyof Options<ObjectSchema>, Option>
+} satisfies Record<keyof Options<ObjectSchema>, DefinitionOption>
 
 type AnyOptions = Options<ObjectSchema>
 
@@ -157,22 +137,12 @@ export function addDefaults (options: object): CompleteOptions {
   return fillTable(optionTable, options) as unknown as CompleteOptions
 }
 
-function fillTable (table: OptionTable, options: object): Record<string, unknown> {
-  const filled: Record<string, unknown> = {}
-  for (const [name, { group, default: missing }] of Object.entries(table)) {
-    const given: unknown = Reflect.get(options, name) ?? missing
-    const isGroup = group !== undefined && (given === undefined || isObject(given))
-    filled[name] = isGroup ? fillTable(group, given ?? {}) : given
-  }
-  return filled
-}
-
 /** Merges the options of a definition into those that it shares with others. */
 export function mergeOptions<Own extends object> (shared: object, own: Own): Own {
   return mergeTable(optionTable, shared, own) as Own
 }
 
-function mergeTable (table: OptionTable, shared: object, own: object): object {
+function mergeTable (table: DefinitionTable, shared: object, own: object): object {
   const merged: Record<string, unknown> = { ...shared }
   for (const [name, value] of Object.entries(own)) {
     if (value === undefined) continue
@@ -183,7 +153,7 @@ function mergeTable (table: OptionTable, shared: object, own: object): object {
   return merged
 }
 
-function mergeValue ({ group, merge }: Option, shared: unknown, own: unknown): unknown {
+function mergeValue ({ group, merge }: DefinitionOption, shared: unknown, own: unknown): unknown {
   if (merge !== undefined) return merge(shared as never, own as never)
   return group !== undefined && isObject(shared) && isObject(own) ? mergeTable(group, shared, own) : own
 }
@@ -196,7 +166,8 @@ export function checkObject (options: unknown, usage: string): void {
 
 /** For callers without TypeScript: hooks of the defaults would be lost in a definition that has hooks itself. */
 export function checkShared (name: string, shared: object): void {
-  const names = Object.entries<Option>(optionTable).filter(([, { isShared }]) => isShared).map(([option]) => option)
+  const table: DefinitionTable = optionTable
+  const names = Object.keys(table).filter((option) => table[option]!.isShared)
   const unknown = Object.keys(shared).find((option) => !names.includes(option))
   if (unknown === undefined) return
   throw new BadOption(name, `the defaults of defineWith() cannot have "${unknown}". Add it to each definition. ` +
@@ -205,12 +176,6 @@ export function checkShared (name: string, shared: object): void {
 
 /** All options, with those in groups: `id`, `id.property` and so on. docs/definition.md is tested against it. */
 export const optionNames: readonly string[] = listNames(optionTable)
-
-function listNames (table: OptionTable, prefix = ''): string[] {
-  return Object.entries(table).flatMap(([name, { group = {} }]) => {
-    return [prefix + name, ...listNames(group, `${prefix}${name}.`)]
-  })
-}
 
 /** Features that an app may take for options, with the last segment of their paths. */
 const features: Readonly<Record<string, string>> = {
@@ -236,22 +201,14 @@ function suggestPlace (option: string): string {
 }
 
 /** Refuses options that do not exist, or have another type. */
-export function checkTable (name: string, options: object, table: OptionTable = optionTable, prefix = ''): void {
-  for (const [option, value] of Object.entries(options)) {
-    const path = prefix + option
-    const known = Object.hasOwn(table, option) ? table[option] : undefined
-    if (known === undefined) {
-      const names = Object.keys(table).map((other) => prefix + other)
-      const hint = prefix === '' ? suggestPlace(option) : ''
-      throw new BadOption(name, `there is no option "${path}". ${hint}Available options: ${names.join(', ')}.`)
+export function checkKnownOptions (name: string, options: object): void {
+  checkTable(optionTable, options, {
+    owner: name,
+    suggest: suggestPlace,
+    fail (message) {
+      throw new BadOption(name, message)
     }
-    if (value === undefined) continue
-    if (!known.matches(value)) {
-      throw new BadOption(name, `${path} is ${formatValue(value)}. It must be ${known.kind}.`)
-    }
-    if (known.group !== undefined && isObject(value)) checkTable(name, value, known.group, `${path}.`)
-    known.check?.(name, value as never)
-  }
+  })
 }
 
 function checkActions (name: string, actions: readonly ActionName[]): void {

@@ -15,6 +15,7 @@ import { TransactionError } from '../engine/transaction.ts'
 import type { OpenTransaction } from '../engine/transaction.ts'
 import { writeItem } from '../engine/write.ts'
 import type { Decision } from '../engine/write.ts'
+import { boolean, string } from '../option-kinds.ts'
 import type { RouteOptions, Transaction } from '../options.ts'
 import { canBeQueryString, readQueryInput } from '../request/query-input.ts'
 import { refusePromise } from '../response/links.ts'
@@ -271,15 +272,12 @@ function checkName (host: Host, name: string, on: 'item' | 'collection'): void {
   }
 }
 
-const boolean = { kind: 'true or false', matches: (value: unknown) => typeof value === 'boolean' }
-const text = { kind: 'a string', matches: (value: unknown) => typeof value === 'string' }
-
 /** For callers without TypeScript. */
 const optionKinds = {
   safe: boolean,
   idempotent: boolean,
-  title: text,
-  description: text,
+  title: string,
+  description: string,
   route: { kind: 'an object with options of a Fastify route', matches: isObject }
 }
 

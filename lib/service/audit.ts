@@ -5,6 +5,7 @@ import type { RouteOptions } from '../options.ts'
 import { getRegistered } from '../registry.ts'
 import { inspectCollection, isProblem, swapCase } from './inspection.ts'
 import type { Inspection } from './inspection.ts'
+import type { ServiceSettings } from './options.ts'
 
 // Finds mistakes in the setup of the app around its collections, when the app is ready. docs/service.md explains each.
 
@@ -134,11 +135,7 @@ export const auditRules: Readonly<Record<string, AuditRule>> = {
   }
 }
 
-interface AuditOptions {
-  readonly strict: boolean
-  /** The origin of the simulated browser. */
-  readonly origin: string
-}
+type AuditSettings = Exclude<ServiceSettings['audit'], false>
 
 /**
  * Raises the level `info` of the log while `work` runs. Otherwise its requests, such as `DELETE /users` before the
@@ -157,7 +154,7 @@ async function withoutInfo<Result> (log: object, work: () => Promise<Result>): P
 }
 
 /** Checks all collections of the app. Findings are logged; with `strict` they are thrown. */
-export async function audit (app: FastifyInstance, { strict, origin }: AuditOptions): Promise<void> {
+export async function audit (app: FastifyInstance, { strict, origin }: AuditSettings): Promise<void> {
   const findings: string[] = []
   for (const served of getRegistered(app)) {
     const inspection = await withoutInfo(app.log, () => inspectCollection(app, served, origin))

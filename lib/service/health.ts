@@ -2,14 +2,9 @@ import { BadTable } from '../errors.ts'
 import type { ServedCollection } from '../registry.ts'
 import { findMistakes, groupByStorage, type StorageGroup } from '../storage-check.ts'
 import type { Storage } from '../storage/contract.ts'
+import type { ServiceSettings } from './options.ts'
 
-/** In milliseconds. */
-interface HealthOptions {
-  /** How long a storage may take to respond. */
-  readonly deadline: number
-  /** How long a result is reused. */
-  readonly fresh: number
-}
+type HealthSettings = Pick<ServiceSettings['health'], 'deadline' | 'fresh'>
 
 interface Failure {
   readonly name: string
@@ -19,25 +14,25 @@ interface Failure {
 /** Checks whether the storages respond. All are checked at once, and the result is reused for a while. */
 export class Health {
   readonly #collections: readonly ServedCollection[]
-  readonly #options: HealthOptions
+  readonly #settings: HealthSettings
   #last: { readonly until: number, readonly failures: Promise<readonly Failure[]> } | undefined
 
-  constructor (collections: readonly ServedCollection[], options: HealthOptions) {
+  constructor (collections: readonly ServedCollection[], settings: HealthSettings) {
     this.#collections = collections
-    this.#options = options
+    this.#settings = settings
   }
 
   /** Returns the storages that do not respond. */
   findFailures (): Promise<readonly Failure[]> {
     const now = performance.now()
     if (this.#last === undefined || now > this.#last.until) {
-      this.#last = { until: now + this.#options.fresh, failures: this.#checkStorages() }
+      this.#last = { until: now + this.#settings.fresh, failures: this.#checkStorages() }
     }
     return this.#last.failures
   }
 
   async #checkStorages (): Promise<readonly Failure[]> {
-    const { deadline } = this.#options
+    const { deadline } = this.#settings
     const results = await Promise.all(groupByStorage(this.#collections).map(async (group) => {
       const [{ baseStorage, name, id }] = group
       const reason = await findReadFailure(baseStorage, id.property, deadline) ??

@@ -1,6 +1,15 @@
 import { BadService } from '../errors.ts'
-import { formatValue } from '../format-value.ts'
-import { isObject } from '../http/json-value.ts'
+import {
+  boolean,
+  checkTable,
+  fillTable,
+  group,
+  listNames,
+  onlyFalse,
+  string,
+  valueOrGroup
+} from '../option-kinds.ts'
+import type { Option, OptionKind } from '../option-kinds.ts'
 
 // The options of the plugin `service`. docs/service.md describes each.
 
@@ -189,120 +198,71 @@ export type ServiceSettings = Readonly<FlatOptions> & {
   }
 }
 
-interface OptionKind {
-  /** Completes "must be". */
-  readonly name: string
-  readonly isValid: (value: unknown) => boolean
-}
-
-const string: OptionKind = {
-  name: 'a string',
-  isValid: (value) => typeof value === 'string'
-}
-
 const path: OptionKind = {
-  name: 'a path that begins with "/", or false',
-  isValid: (value) => value === false || (typeof value === 'string' && value.startsWith('/'))
-}
-
-const boolean: OptionKind = {
-  name: 'true or false',
-  isValid: (value) => typeof value === 'boolean'
+  kind: 'a path that begins with "/", or false',
+  matches: (value) => value === false || (typeof value === 'string' && value.startsWith('/'))
 }
 
 const pathOrBoolean: OptionKind = {
-  name: 'true, false or a path that begins with "/"',
-  isValid: (value) => value === true || path.isValid(value)
+  kind: 'true, false or a path that begins with "/"',
+  matches: (value) => value === true || path.matches(value)
 }
 
 const milliseconds: OptionKind = {
-  name: 'a whole number of milliseconds',
-  isValid: (value) => typeof value === 'number' && Number.isInteger(value) && value >= 1 && value < 2 ** 31
-}
-
-const countOrFalse: OptionKind = {
-  name: 'a whole number of at least 1, or false',
-  isValid: (value) => value === false || milliseconds.isValid(value)
+  kind: 'a whole number of milliseconds',
+  matches: (value) => typeof value === 'number' && Number.isInteger(value) && value >= 1 && value < 2 ** 31
 }
 
 const millisecondsOrFalse: OptionKind = {
-  name: `${milliseconds.name}, or false`,
-  isValid: (value) => value === false || milliseconds.isValid(value)
+  kind: `${milliseconds.kind}, or false`,
+  matches: (value) => value === false || milliseconds.matches(value)
 }
+
+const countOrFalse: OptionKind = { ...millisecondsOrFalse, kind: 'a whole number of at least 1, or false' }
 
 const absoluteUri: OptionKind = {
-  name: 'an absolute URI',
-  isValid: (value) => typeof value === 'string' && URL.canParse(value)
+  kind: 'an absolute URI',
+  matches: (value) => typeof value === 'string' && URL.canParse(value)
 }
 
-const kinds: Readonly<Record<keyof Omit<ServiceOptions, 'health' | 'audit'>, OptionKind>> = {
+const optionTable = {
   home: path,
   title: string,
-  catalog: boolean,
+  catalog: { ...boolean, default: true },
   description: string,
   documentation: string,
   client: pathOrBoolean,
   problems: absoluteUri,
-  appErrors: boolean,
-  requestTimeout: millisecondsOrFalse,
-  responseTimeout: millisecondsOrFalse,
-  maxConcurrentStreams: countOrFalse
-}
+  appErrors: { ...boolean, default: false },
+  requestTimeout: { ...millisecondsOrFalse, default: 60_000 },
+  responseTimeout: { ...millisecondsOrFalse, default: 60_000 },
+  maxConcurrentStreams: { ...countOrFalse, default: 100 },
+  health: group({
+    live: path,
+    ready: path,
+    deadline: { ...milliseconds, default: 1000 },
+    fresh: { ...milliseconds, default: 1000 }
+  }),
+  audit: valueOrGroup(onlyFalse, group({
+    strict: { ...boolean, default: false },
+    origin: { ...string, default: 'https://audit.example' }
+  }))
+} satisfies Record<keyof ServiceOptions, Option>
 
-const healthKinds: Readonly<Record<keyof HealthOptions, OptionKind>> = {
-  live: path,
-  ready: path,
-  deadline: milliseconds,
-  fresh: milliseconds
-}
-
-const auditKinds: Readonly<Record<keyof AuditOptions, OptionKind>> = {
-  strict: boolean,
-  origin: string
-}
-
-export const serviceOptionNames: readonly string[] = [
-  ...Object.keys(kinds),
-  ...Object.keys(healthKinds).map((name) => `health.${name}`),
-  'audit',
-  ...Object.keys(auditKinds).map((name) => `audit.${name}`)
-]
-
-function checkOptions (options: unknown, known: Readonly<Record<string, OptionKind>>, prefix = ''): void {
-  if (!isObject(options)) {
-    const or = prefix === 'audit.' ? ', or false' : ''
-    throw new BadService(`${prefix.slice(0, -1)} is ${formatValue(options)}. ` +
-      `It must be an object with ${Object.keys(known).join(', ')}${or}`)
-  }
-  for (const [name, value] of Object.entries(options)) {
-    if (value === undefined) continue
-    const kind = Object.hasOwn(known, name) ? known[name] : undefined
-    if (kind === undefined) {
-      throw new BadService(`there is no option "${prefix}${name}". The options are: ${serviceOptionNames.join(', ')}`)
-    }
-    if (!kind.isValid(value)) {
-      throw new BadService(`${prefix}${name} is ${formatValue(value)}. It must be ${kind.name}`)
-    }
-  }
-}
+/** All options, with those in groups. docs/service.md is tested against it. */
+export const serviceOptionNames: readonly string[] = listNames(optionTable)
 
 /** Checks the options and adds defaults. */
-export function parseOptions ({ health = {}, audit = {}, ...options }: ServiceOptions): ServiceSettings {
-  checkOptions(options, kinds)
-  checkOptions(health, healthKinds, 'health.')
-  if (audit !== false) checkOptions(audit, auditKinds, 'audit.')
-  const { live, ready, deadline = 1000, fresh = 1000 } = health
-  return {
-    ...options,
-    client: getClientPath(options.client),
-    appErrors: options.appErrors ?? false,
-    catalog: options.catalog ?? true,
-    requestTimeout: options.requestTimeout ?? 60_000,
-    responseTimeout: options.responseTimeout ?? 60_000,
-    maxConcurrentStreams: options.maxConcurrentStreams ?? 100,
-    health: { live, ready, deadline, fresh },
-    audit: audit && { strict: false, origin: 'https://audit.example', ...audit }
-  }
+export function parseOptions ({ ...options }: ServiceOptions): ServiceSettings {
+  checkTable(optionTable, options, {
+    owner: 'service',
+    fail (message) {
+      throw new BadService(message)
+    }
+  })
+  // The table has a default for each option that the settings require.
+  const filled = fillTable(optionTable, options) as unknown as ServiceSettings
+  return { ...filled, client: getClientPath(options.client) }
 }
 
 function getClientPath (client: ServiceOptions['client']): string | undefined {

@@ -28,7 +28,7 @@ export function servePath (
 ): void {
   if (constrain === undefined && app.hasRoute({ method: 'GET', url: path })) {
     throw new BadService(
-      `another route already serves GET ${path}. Remove that route, or set another path or false in the options`
+      `another route already serves GET ${path}. Remove that route, or set another path or false in the options.`
     )
   }
   const allowed = buildAllow(methods)

@@ -24,7 +24,7 @@ import type { YieldingConstraints } from './yielding.ts'
 async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<void> {
   const settings = parseOptions(options)
   if (app.prefix !== '') {
-    throw new BadService(`it is registered below ${app.prefix}. Register it at the root of the app`)
+    throw new BadService(`it is registered below ${app.prefix}. Register it at the root of the app.`)
   }
   await app.register(registry)
   const { home = '/', title = 'API' } = settings

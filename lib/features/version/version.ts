@@ -1,5 +1,5 @@
 import { defineVersion } from '../../define.ts'
-import { checkTable, mergeOptions } from '../../option-table.ts'
+import { checkKnownOptions, mergeOptions } from '../../option-table.ts'
 import { isDefinition, toCollection } from '../../collection.ts'
 import type { Collection, Definition } from '../../collection.ts'
 import { BadOption } from '../../errors.ts'
@@ -87,7 +87,7 @@ export function version<Item extends object, const Schema extends ObjectSchema> 
     throw new BadOption(name, 'a version needs the functions present and accept. Add both.')
   }
   checkExplicitOptions(name, { renamed, explicit })
-  checkTable(name, explicit)
+  checkKnownOptions(name, explicit)
   checkExplicitAccess(current, name, explicit.access)
   checkParent(current, name)
   checkReferences(current, name, explicit.actions)
