@@ -28,6 +28,7 @@ export interface AbortableContext extends Context {
 
 /** What is wanted. A door makes it, after it has authorized the caller; layers pass on changed copies. */
 export interface Operation {
+  /** Whose items it reads or writes. */
   readonly collection: Collection
   /** Where it comes from. */
   readonly door: Door
