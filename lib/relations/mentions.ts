@@ -1,7 +1,7 @@
 import type { Collection } from '../collection.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import { parseJsonText } from '../listing/json-text.ts'
+import { parseJsonText } from '../listing/parameters.ts'
 import { maxLevels } from '../listing/relation-limits.ts'
 
 /** The relations that a query refers to, and those of their items. */
