@@ -238,15 +238,14 @@ export function checkRelations (collection: Collection): void {
   }
 }
 
-/** Whether the caller can see the parents of nested items is part of each statement. */
-function checkParent ({ name, to }: Relation, target: Collection): void {
-  for (let inner = target; inner.attached.parent !== undefined; inner = inner.attached.parent.collection) {
-    const { collection: parent } = inner.attached.parent
-    const { database, supports } = inner.storage
-    if (database !== undefined && database === parent.storage.database && supports.relations === true) continue
-    throw new BadOption(target.name, `the relation "${name}" leads to ${to}, which is nested in ${parent.name}, ` +
-      'but their rows cannot be related. Store both in one database, or remove the relation.')
-  }
+/** Whether the caller can see the parent of a nested item is part of each statement. */
+function checkParent ({ name, to }: Relation, { name: owner, attached: { parent }, storage }: Collection): void {
+  if (parent === undefined) return
+  const { database, supports } = storage
+  const other = parent.collection
+  if (database !== undefined && database === other.storage.database && supports.relations === true) return
+  throw new BadOption(owner, `the relation "${name}" leads to ${to}, which is nested in ${other.name}, ` +
+    'but their rows cannot be related. Store both in one database, or remove the relation.')
 }
 
 /** What is included, and which items a filter finds, would reveal the values. */
