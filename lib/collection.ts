@@ -145,10 +145,8 @@ export interface HttpOptions<Item = object> {
 export interface Collection<Item = object> extends Definition<Item> {
   /** The storage without the layers of features. */
   readonly baseStorage: Storage<Item>
-  /** One for all definitions of the same items: with other features, and older versions. */
+  /** One for all definitions of the same items, which differ in their features. */
   readonly writeQueue: WriteQueue
-  /** The name of the current collection, if this is an older version of it. */
-  readonly versionOf: string | undefined
   readonly type: ItemType
   /** Who may do what; undefined if everyone may do everything. */
   readonly access: AccessRules | undefined

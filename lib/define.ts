@@ -74,7 +74,6 @@ function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
     writeQueue: new WriteQueue(),
     id,
     unique,
-    versionOf: undefined as string | undefined,
     timestamps,
     actions: new Set(complete.actions),
     access,
@@ -233,14 +232,4 @@ export function defineWith<const Given extends Defaults, Added extends FeaturesO
     checkShared(own.name, defaults)
     return define(mergeOptions(defaults, own)).with(...features)
   }
-}
-
-/** Defines an older version of a collection, with those of its features that do not depend on its items. */
-export function defineVersion<Schema extends ObjectSchema> (
-  current: Pick<Collection, 'name' | 'features' | 'writeQueue'>,
-  options: Options<Schema>
-): Collection<ItemOf<Schema>> {
-  const { name, writeQueue } = current
-  const compose = createComposer(options, { ...readOptions(options), versionOf: name, writeQueue })
-  return compose(current.features.filter(({ inherited }) => inherited === true))
 }

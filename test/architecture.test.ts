@@ -84,12 +84,9 @@ test('folders import only folders below them, and from the root only types and e
   })
   // What is about several collections of an app, which the root collects.
   const forApps = ['service/', 'batch/']
-  // A page links to the other collections of the app, relations lead to them, and an older version is a definition of
-  // its own.
+  // A page links to the other collections of the app, and relations lead to them.
   const known = [
     'routes/page-context.ts imports registry.ts',
-    'features/version/version.ts imports define.ts',
-    'features/version/version.ts imports option-table.ts',
     'relations/define-relations.ts imports registry.ts'
   ]
   t.strictSame(

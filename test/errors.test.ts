@@ -17,7 +17,6 @@ import { action } from '../lib/features/action.ts'
 import { bulk } from '../lib/features/bulk.ts'
 import { relate } from '../lib/relations/relate.ts'
 import { timeout } from '../lib/features/timeout.ts'
-import { version } from '../lib/features/version/version.ts'
 import { within } from '../lib/features/within.ts'
 
 const uuid = Type.String({ format: 'uuid' })
@@ -121,7 +120,6 @@ const mistakes: Readonly<
     ['no relations', () => relate({ users: define(users) }, undefined as never), /relate\(\) takes/],
     ['a relation of nothing', () => relate({ users: users as never }, {} as never), /relate\(\) needs what define/],
     ['the name of a parent', () => define(users).with(within('teams' as never, 'email')), /within\(\) needs the parent/],
-    ['a version of a name', () => version('users' as never, 'v1', {} as never), /version\(\) needs the current collection/],
     [
       'hooks for every collection',
       () => defineWith({ storage: memory(), hooks: {} } as never)({ name: 'users', schema: User } as never),

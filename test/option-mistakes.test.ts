@@ -8,7 +8,6 @@ import type { Test } from 'tap'
 import collection, { define, defineWith, json, schemaSql } from '../lib/index.ts'
 import { batch } from '../lib/batch/batch.ts'
 import * as features from '../lib/features/index.ts'
-import { version } from '../lib/features/version/version.ts'
 import { hal } from '../lib/formats/hal.ts'
 import { html } from '../lib/formats/html.ts'
 import { xml } from '../lib/formats/xml.ts'
@@ -120,12 +119,6 @@ const callees: Readonly<Record<string, Callee>> = {
       'on', 'input', 'output', 'allow', 'when', 'safe', 'idempotent', 'etag', 'route', 'title', 'description'
     ]
   },
-  version: {
-    call: (options) => (version as Untyped)(orders, 'v1', options),
-    valid: { schema: Order, present: run, accept: run },
-    required: ['schema', 'present', 'accept'],
-    optional: ['name', 'renamed', 'actions', 'routes', 'access', 'list', 'put', 'etag', 'cache', 'formats', 'links']
-  },
   relation: {
     call: (author) => (relate as Untyped)({ orders, others: defineOrders('others') }, { orders: { author } }),
     valid: { to: 'others', property: 'otherId' },
@@ -232,10 +225,6 @@ test('mistakes say what to do', async (t) => {
     [() => add(features.jsonServer)({ nope: 1 }), /json-server has no options, but got \{"nope":1\}\. Remove it/],
     [() => add(features.reactAdmin)({ nope: 1 }), /react-admin has no options/],
     [() => add(features.refine)({ nope: 1 }), /refine has no options/],
-    [call('version', undefined), /needs an object with schema, present and accept as its third argument/],
-    [call('version', { ...callees.version!.valid, storage }), /a version has storage, .* of the current version\. Remove "storage"/],
-    [call('version', { ...callees.version!.valid, renamed: 5 }), /renamed is 5\. Make it an object/],
-    [() => (version as Untyped)(orders, undefined, callees.version!.valid), /the name undefined of the version/],
     [call('relation', { to: 'others', property: 'otherId', references: 'yes' }), /has references: "yes"\. Make it true or false/],
     [call('relation', { to: orders, property: 'otherId' }), /has to: an object\. Name the definition, as in to: "orders"/],
     [() => (relate as Untyped)({ orders }), /relate\(\) takes an object with definitions/],

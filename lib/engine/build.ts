@@ -23,18 +23,14 @@ export interface ItemSource {
   readonly id?: Id | undefined
 }
 
-/** The parts of an operation that an item depends on. */
-export type ItemOperation =
-  Pick<Operation, 'collection' | 'view' | 'fixed' | 'scope' | 'customAction' | 'caller' | 'initiator' | 'request'>
-
 /** The item to write. The object distinguishes it from a problem. */
-export interface BuiltItem {
+interface BuiltItem {
   readonly item: object
 }
 
 /** Builds the item that a write stores. Returns 422 if the content is invalid. */
 export async function buildItem (
-  operation: ItemOperation,
+  operation: Operation,
   { kind, content, before, base = before?.item, id = before?.id }: ItemSource
 ): Promise<BuiltItem | Problem> {
   const { collection: { hooks }, fixed, scope, view: { type } } = operation
@@ -51,17 +47,12 @@ export async function buildItem (
     ? type.complete(draft)
     : await callBeforeValidation(operation, { action: kind, item: draft, before, id })
   if (complete instanceof Problem) return complete
-  const refined = shouldRefine(operation) ? type.refine(complete, { id, fixed }) : complete
+  const refined = type.refine(complete, { id, fixed })
   const item = refined instanceof Promise ? await refined : refined
   if (item instanceof Problem) return item
   return (before === undefined ? checkAddress(type, item, draftId) : undefined) ??
     (scope && checkScope(item, scope)) ??
     { item }
-}
-
-/** Whether the library of the schema checks the item to write. An older version writes an item of the current one. */
-export function shouldRefine ({ collection, view: { type } }: Pick<Operation, 'collection' | 'view'>): boolean {
-  return type.refinement !== undefined && collection.versionOf === undefined
 }
 
 interface ActionReturn {
@@ -74,7 +65,7 @@ interface ActionReturn {
 
 /** Builds the item that a custom action writes. The app decides, so it can set properties that are `readOnly`. */
 export async function buildReturnedItem (
-  operation: ItemOperation,
+  operation: Operation,
   { returned, before, source }: ActionReturn
 ): Promise<object | Problem> {
   const { collection: { hooks }, fixed, scope, view: { type } } = operation
@@ -86,7 +77,7 @@ export async function buildReturnedItem (
     ? accepted
     : await callBeforeValidation(operation, { action: 'update', item: accepted, before, id: before.id })
   if (complete instanceof Problem) return complete
-  const item = shouldRefine(operation) ? await type.refine(complete, { id: before.id, fixed }) : complete
+  const item = await type.refine(complete, { id: before.id, fixed })
   if (item instanceof Problem) return item
   return (scope && checkScope(item, scope)) ?? item
 }
@@ -101,7 +92,7 @@ interface ProposedItem {
 
 /** Calls `hooks.beforeValidation` and validates the item that it returns. */
 async function callBeforeValidation (
-  { collection: { hooks }, view: { type }, scope, fixed, customAction, caller, initiator, request }: ItemOperation,
+  { collection: { hooks }, view: { type }, scope, fixed, customAction, caller, initiator, request }: Operation,
   { action, item: proposed, before, id }: ProposedItem
 ): Promise<object | Problem> {
   // The hook may change its argument, which shares objects with the stored item.

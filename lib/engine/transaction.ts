@@ -112,7 +112,7 @@ export class OpenTransaction implements Transaction {
       throw new TransactionError(`Collection ${name} is in another database than ${this.#owner.name}, ` +
         'whose transaction it was to join. Write to it after the commit, in hooks.afterCommit.')
     }
-    return wrapStorage<object, object>(storage.join(this.#handle), (inner) => ({
+    return wrapStorage(storage.join(this.#handle), (inner) => ({
       list: (query, context) => this.#use(() => inner.list(query, context)),
       ...inner.listBy && {
         listBy: (by, query, context) => this.#use(() => inner.listBy!(by, query, context))

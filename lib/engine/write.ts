@@ -4,7 +4,6 @@ import { Problem, problem } from '../http/problems.ts'
 import type { CommittedChange } from '../options.ts'
 import { isRefusal, refusalToProblem } from '../response/refusal.ts'
 import type { Context, Entry, Id, Refusal } from '../storage/contract.ts'
-import { shouldRefine } from './build.ts'
 import type {
   ChangeRefusal,
   ItemChange,
@@ -128,15 +127,14 @@ export function isFinal (found: Entry<object> | Moved | Problem | undefined): fo
 
 /** Undefined if the item stays as it is. */
 export function toChange (
-  { collection: { versionOf, type }, action }: Operation,
+  { collection: { type }, action }: Operation,
   before: Entry<object> | undefined,
   { item, remove }: Decision
 ): ItemChange | undefined {
   if (remove === true) return { action: 'remove', before, item: undefined }
   if (item === undefined) return undefined
   if (before === undefined) return { action: 'create', before, item }
-  // Items of an older version can be equal although those of the current version differ.
-  if (versionOf === undefined && type.isUnchanged(before.item, item)) return undefined
+  if (type.isUnchanged(before.item, item)) return undefined
   return { action: action.name === 'replace' ? 'replace' : 'update', before, item }
 }
 
@@ -254,7 +252,7 @@ async function callBeforeWrite (
   const id: unknown = Reflect.get(given, property)
   const accepted = type.accept(returned, { source: 'The hook beforeWrite', id })
   if (accepted instanceof Problem) return accepted
-  const item = shouldRefine(operation) ? await type.refine(accepted, { id }) : accepted
+  const item = await type.refine(accepted, { id })
   return item instanceof Problem || scope === undefined ? item : checkScope(item, scope) ?? item
 }
 

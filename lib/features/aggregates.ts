@@ -84,7 +84,7 @@ export function aggregates<
         host.fail(`aggregates: maximum is ${formatValue(maximum)}. Make it a whole number from 1 to ${maxMaximum}.`)
       }
       const { schema } = host.collection
-      const known = findKnown(host)
+      const known = findQueryable({ schema, properties: readProperties(schema) })
       const settings = { by: readGroupings(host, by, known), of: readFigures(host, of, known), maximum }
       host.addAggregate({
         path,
@@ -125,12 +125,6 @@ function checkPlace (host: Host, path: string): void {
 }
 
 type Known = ReadonlyMap<string, QueryableProperty>
-
-/** Of an older version, only properties that the current one has stored with the same values: those of its filters. */
-function findKnown ({ collection: { schema, filter = [], versionOf } }: Host): Known {
-  const known = findQueryable({ schema, properties: readProperties(schema) })
-  return versionOf === undefined ? known : new Map([...known].filter(([name]) => filter.includes(name)))
-}
 
 const dateParts: readonly DatePart[] = ['year', 'month', 'day', 'hour']
 

@@ -33,8 +33,6 @@ export type FeatureProperty<Item> = [keyof Item] extends [never] ? string : Prop
 export interface Feature<in Item = never, out Adds = never> {
   /** Unique within a definition, such as `idempotency`. */
   readonly name: string
-  /** Whether an older version of the collection, made by `version()`, has the feature as well. False by default. */
-  readonly inherited?: boolean
   /** Attaches the feature. Called when the definition is created. */
   setup (host: Host): void
   readonly [itemType]?: (item: Item) => void
@@ -69,8 +67,6 @@ export interface CollectionInfo {
   readonly http: Pick<HttpOptions, 'routes' | 'formats' | 'cache'>
   /** The option `filter`. */
   readonly filter: readonly string[] | undefined
-  /** The name of the current collection, if this is an older version of it. */
-  readonly versionOf: string | undefined
 }
 
 /** A write of one item, in its transaction. */

@@ -71,7 +71,6 @@ interface Settings extends ReceiptSettings {
 export function idempotency (options: IdempotencyOptions = {}): Feature<object> {
   return {
     name: 'idempotency',
-    inherited: true,
     setup (host) {
       host.checkOptions('idempotency', options, ['actions', 'required', 'expiry', 'lease'])
       const { actions = ['create', 'update'], required = false } = options

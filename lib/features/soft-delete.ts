@@ -133,7 +133,7 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
     const now = updated === undefined ? getTimestamp() : getNextTimestamp(Reflect.get(item, updated))
     return { ...item, ...updated !== undefined && { [updated]: now }, [property]: now }
   }
-  return wrapStorage<object, object>(storage, (all) => ({
+  return wrapStorage(storage, (all) => ({
     list: (query, context) => all.list(query, narrow(context)),
     ...all.listBy && {
       listBy: (by, query, context) => all.listBy!(by, query, narrow(context))
@@ -172,10 +172,7 @@ function hideDeleted (storage: Storage<object>, property: string, updated: strin
         return 'refused' in result ? result : undefined
       }
     }
-  }), {
-    toFilter: (filter) => joinFilters(filter, notDeleted),
-    toProperty: (name) => name
-  })
+  }), (filter) => joinFilters(filter, notDeleted))
 }
 
 const readKinds: ReadonlySet<string> = new Set(['entry', 'page', 'groups'])

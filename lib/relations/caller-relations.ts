@@ -117,15 +117,8 @@ export class RelationAccess {
     if (own === undefined || parent === undefined) return own
     const outer = await this.readRows(parent.collection, 'read')
     if (outer === undefined) return undefined
-    const rows = toBaseRows(parent.collection.storage, outer.scope)
-    const isWithin: Filter = {
-      related: {
-        storage: rows.storage,
-        property: parent.property,
-        equals: rows.toProperty(parent.collection.id.property),
-        filter: rows.filter
-      }
-    }
+    const { storage, id: { property: equals } } = parent.collection
+    const isWithin: Filter = { related: { property: parent.property, equals, ...toBaseRows(storage, outer.scope) } }
     return { ...own, scope: joinFilters(own.scope, isWithin) }
   }
 

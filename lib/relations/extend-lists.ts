@@ -159,9 +159,8 @@ class RelationQueries implements ListedRelations {
     const dot = order.property.indexOf('.')
     const related = dot < 0 ? undefined : this.#relations.get(order.property.slice(0, dot))
     if (related?.reading === undefined) return order
-    const rows = toBaseRows(related.target.collection.storage, undefined)
     return {
-      property: rows.toProperty(order.property.slice(dot + 1)),
+      property: order.property.slice(dot + 1),
       descending: order.descending,
       related: this.#toRelatedRows(related, undefined)
     }
@@ -169,13 +168,8 @@ class RelationQueries implements ListedRelations {
 
   /** The related rows that the caller can read, and that match. */
   #toRelatedRows ({ relation, reading, target }: CallerRelation, filter: Filter | undefined): RelatedRows {
-    const rows = toBaseRows(target.collection.storage, joinFilters(reading!.scope, filter))
-    return {
-      storage: rows.storage,
-      property: relation.property,
-      equals: rows.toProperty(relation.equals),
-      filter: rows.filter
-    }
+    const { property, equals } = relation
+    return { property, equals, ...toBaseRows(target.collection.storage, joinFilters(reading!.scope, filter)) }
   }
 }
 

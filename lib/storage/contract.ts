@@ -407,7 +407,7 @@ export interface Storage<Item> {
   join? (handle: TransactionHandle): Storage<Item>
   /** The responses to requests with an idempotency key. */
   readonly receipts?: Receipts
-  /** For a storage over another one: that one, and how filters and properties are expressed there. */
+  /** For a storage over another one: that one, and how filters are expressed there. */
   readonly below?: StorageBelow
   /**
    * Looks for mistakes in what the storage finds in place, such as a table without a unique index. Returns a sentence
@@ -427,8 +427,6 @@ export interface StorageBelow {
   readonly storage: Storage<object>
   /** The filter that finds there what this filter finds here. Without one, all rows that exist here. */
   toFilter (filter: Filter | undefined): Filter | undefined
-  /** The name that a property has there. */
-  toProperty (property: string): string
 }
 
 /** A mistake, or a warning about something that works but is slow. */

@@ -5,14 +5,10 @@ export interface BaseRows {
   readonly storage: Storage<object>
   /** Finds there what the filter finds in the storage with its layers. */
   readonly filter: Filter | undefined
-  /** The name that a property has there. */
-  toProperty (property: string): string
 }
 
 /** Follows the layers of a storage down to the storage that relations refer to. */
 export function toBaseRows (storage: Storage<object>, filter: Filter | undefined): BaseRows {
   const { below } = storage
-  if (below === undefined) return { storage, filter, toProperty: (property) => property }
-  const base = toBaseRows(below.storage, below.toFilter(filter))
-  return { ...base, toProperty: (property) => base.toProperty(below.toProperty(property)) }
+  return below === undefined ? { storage, filter } : toBaseRows(below.storage, below.toFilter(filter))
 }

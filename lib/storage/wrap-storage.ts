@@ -6,34 +6,29 @@ type Method = 'list' | 'find' | 'insert' | 'replace' | 'remove'
 type OptionalMethod = 'listBy' | 'aggregate' | 'insertMany' | 'replaceMany' | 'removeMany'
 
 /** The methods of a storage over another one. */
-export type StorageMethods<Item> = Pick<Storage<Item>, Method | OptionalMethod>
+type StorageMethods = Pick<Storage<object>, Method | OptionalMethod>
 
 /**
  * The parts of a storage that are passed through. A part that is added to the contract does not compile until it is
  * handled here.
  */
-type PassedThrough<Item> = {
-  [Property in Exclude<keyof Storage<Item>, Method | OptionalMethod | Wrapped>]: Storage<Item>[Property]
+type PassedThrough = {
+  [Property in Exclude<keyof Storage<object>, Method | OptionalMethod | Wrapped>]: Storage<object>[Property]
 }
 
 type Wrapped = 'transaction' | 'join' | 'check' | 'schemaSql' | 'below'
 
-/** How filters and properties are expressed in the storage below. By default, in the same way. */
-export type ToBelow = Omit<StorageBelow, 'storage'>
-
-const unchanged: ToBelow = {
-  toFilter: (filter) => filter,
-  toProperty: (property) => property
-}
-
-/** Returns a storage with other methods over this one, within its transactions as well. */
-export function wrapStorage<Item, Seen> (
-  storage: Storage<Item>,
-  createMethods: (storage: Storage<Item>) => StorageMethods<Seen>,
-  toBelow: ToBelow = unchanged
-): Storage<Seen> {
-  const wrap = (inner: Storage<Item>) => wrapStorage(inner, createMethods, toBelow)
-  const { receipts, database, ...others }: PassedThrough<Seen> = {
+/**
+ * Returns a storage with other methods over this one, within its transactions as well. `toFilter` expresses filters in
+ * this one; by default, they are the same.
+ */
+export function wrapStorage (
+  storage: Storage<object>,
+  createMethods: (storage: Storage<object>) => StorageMethods,
+  toFilter: StorageBelow['toFilter'] = (filter) => filter
+): Storage<object> {
+  const wrap = (inner: Storage<object>) => wrapStorage(inner, createMethods, toFilter)
+  const { receipts, database, ...others }: PassedThrough = {
     name: storage.name,
     supports: storage.supports,
     receipts: storage.receipts,
@@ -44,8 +39,7 @@ export function wrapStorage<Item, Seen> (
     ...receipts && { receipts },
     ...database && { database },
     ...createMethods(storage),
-    // Relations read rows of any kind.
-    below: { ...toBelow, storage: storage as unknown as Storage<object> },
+    below: { storage, toFilter },
     ...storage.check && {
       check: (context) => storage.check!(context)
     },

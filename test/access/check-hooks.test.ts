@@ -4,7 +4,6 @@ import type { FastifyRequest } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import collection, { define, problem } from '../../lib/index.ts'
-import { version } from '../../lib/features/version/version.ts'
 import type { Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { action } from '../../lib/features/action.ts'
@@ -112,17 +111,6 @@ test('a collection with hooks can be expanded or nested if it has access rules f
     const hooked = people({ routes, ...options })
     await t.rejects(startRelated(t, hooked), refused)
     t.throws(() => articles().with(within(hooked, 'author')), refused)
-    const older = version(hooked, 'v1', {
-      schema: Person,
-      present: (item: object) => item,
-      accept: (item: object) => item,
-      ...options
-    } as never)
-    t.throws(
-      () => articles().with(within(older, 'author')),
-      refused,
-      'an older version has the same hooks and the same check'
-    )
   }
 })
 

@@ -4,7 +4,6 @@ import { test } from 'tap'
 import collection, { define, problem, ProblemError, registry } from '../../lib/index.ts'
 import type { CommittedChange, Definition } from '../../lib/index.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
-import { version } from '../../lib/features/version/version.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { logged, request } from '../app.ts'
 import { databases } from '../storage/databases.ts'
@@ -300,24 +299,13 @@ test('layers of storages apply to calls, and code cannot set what features set',
     text: Type.String(),
     deletedAt: Type.Optional(Type.String({ format: 'date-time' }))
   })
-  const OldNote = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), body: Type.String() })
   const notes = define({ name: 'notes', schema: Note, storage: memory() })
     .with(softDelete({ property: 'deletedAt' }))
-  const old = version(notes, 'v1', {
-    name: 'old-notes',
-    schema: OldNote,
-    present: ({ id, text }) => ({ id, body: text }),
-    accept: ({ body }) => ({ text: body }),
-    renamed: { body: 'text' }
-  })
-  const app = await open(t, [notes, old])
-  const { id } = await app.collection(old).create({ body: 'a' })
-  t.equal((await app.collection(notes).read(id)).item.text, 'a')
-  t.equal((await app.collection(old).update(id, { body: 'b' })).item.body, 'b')
+  const app = await open(t, [notes])
+  const { id } = await app.collection(notes).create({ text: 'a' })
   const deletedAt = '2026-01-01T00:00:00.000Z'
   t.equal(await refusal(app.collection(notes).update(id, { deletedAt })), 'validation-failed')
   await app.collection(notes).remove(id)
-  t.equal(await refusal(app.collection(old).read(id)), 'not-found')
   t.equal((await request(app, `GET /notes/${id}`)).statusCode, 410)
 })
 

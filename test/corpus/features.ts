@@ -1,9 +1,6 @@
 import * as features from '../../lib/features/index.ts'
 import type { AccessContext } from '../../lib/index.ts'
-import { Type } from '@sinclair/typebox'
-import { define } from '../../lib/index.ts'
 import { moved } from '../../lib/service/moved.ts'
-import { version } from '../../lib/features/version/version.ts'
 import Fastify from 'fastify'
 import collection from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -108,51 +105,6 @@ export const deprecation: Area = async (recorder) => {
   }
   await recorder.send('POST /users', { content: ada })
   await recorder.send('POST /users', { content: {} })
-}
-
-const UserV1 = Type.Object({
-  id: Type.String({ format: 'uuid', readOnly: true }),
-  mail: Type.String({ format: 'email' }),
-  name: Type.String(),
-  admin: Type.Boolean({ default: false })
-})
-
-export const versions: Area = async (recorder) => {
-  const User = Type.Object({
-    id: Type.String({ format: 'uuid', readOnly: true }),
-    email: Type.String({ format: 'email' }),
-    name: Type.String({ minLength: 2 }),
-    role: Type.String({ enum: ['admin', 'reader'], default: 'reader' }),
-    city: Type.Optional(Type.String())
-  })
-  const current = define({ name: 'users', schema: User, unique: ['email'], storage: memory() })
-  const v1 = version(current, 'v1', {
-    schema: UserV1,
-    present: ({ id, email, name, role }) => ({ id, mail: email, name, admin: role === 'admin' }),
-    accept: ({ mail, name, admin }) => ({ email: mail, name, role: admin ? 'admin' : 'reader' }),
-    renamed: { mail: 'email' }
-  })
-  const app = Fastify({ forceCloseConnections: true })
-  app.register(collection, { ...current, prefix: '/v2' })
-  app.register(collection, { ...v1, prefix: '/v1' })
-  await recorder.use(app)
-  const { location } = await recorder.send('POST /v1/users', { content: { mail: 'ada@example.com', name: 'Ada' } })
-  const newer = location.replace('v1', 'v2')
-  await recorder.send(`GET ${newer}`)
-  await recorder.send(`PATCH ${newer}`, { content: { city: 'London' } })
-  const read = await recorder.send(`GET ${location}`)
-  await recorder.send(`GET ${location}`, { headers: { 'if-none-match': read.etag } })
-  await recorder.send(`PUT ${location}`, { content: { mail: 'ada@example.com', name: 'Ada L.', admin: true } })
-  await recorder.send(`PATCH ${location}`, { content: { admin: false }, headers: { 'if-match': read.etag } })
-  await recorder.send(`PATCH ${location}`, { content: { admin: false } })
-  await recorder.send('POST /v1/users', { content: { mail: 'ada@example.com', name: 'Again' } })
-  await recorder.send('POST /v1/users', { content: { mail: 'x', name: 'A' } })
-  await recorder.send('POST /v1/users', { content: { mail: 'b@example.com', name: 'B' } })
-  for (const query of ['', 'mail=ada@example.com', 'sort=-mail', 'admin=true']) {
-    await recorder.send(`GET /v1/users?${query}`)
-  }
-  await recorder.send(`GET ${newer}`)
-  await recorder.send(`DELETE ${location}`)
 }
 
 export const nesting: Area = async (recorder) => {

@@ -6,7 +6,6 @@ import tap, { test } from 'tap'
 import type { Test } from 'tap'
 import { html } from '../../lib/formats/html.ts'
 import collection, { json } from '../../lib/index.ts'
-import { version } from '../../lib/features/version/version.ts'
 import { hal } from '../../lib/formats/hal.ts'
 import type { Feature, Format } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -111,13 +110,7 @@ for (const { name, skip, open } of stores) {
       })
       const keyed = places.with(idempotency(), journal)
       await createTable(keyed)
-      const plain = version(places, 'v1', {
-        name: 'older',
-        schema: Place,
-        present: (item) => item,
-        accept: (item) => ({ ...item, name: 'from v1' })
-      })
-      const app = await build(t, [keyed, plain])
+      const app = await build(t, keyed)
       const content = {
         name: 'Home',
         at: { city: 'Rome', tags: ['a', 'b'] },
@@ -169,12 +162,6 @@ for (const { name, skip, open } of stores) {
           ['update', 'update', 'update'],
           ['update', 'update', 'update']
         ]
-      )
-      t.equal((await request(app, `PATCH ${url.replace('places', 'older')}`, { content: {} })).statusCode, 200)
-      t.equal(
-        (await request(app, `GET ${url}`)).json().name,
-        'from v1',
-        'accept() of an older version can change the item although its own view is unchanged'
       )
     }
   )
@@ -345,7 +332,6 @@ for (const { name, skip, open } of stores) {
       text: Type.String(),
       deletedAt: Type.Optional(Type.String({ format: 'date-time' }))
     })
-    const Old = Type.Object({ id: Type.String(), tenant: Type.String({ readOnly: true }), text: Type.String() })
     const scope = ({ request }: AccessContext) => ({ values: { tenant: String(request?.headers['x-tenant']) } })
     const pages = define({
       name: 'pages',
@@ -355,53 +341,44 @@ for (const { name, skip, open } of stores) {
       put: { create: true },
       access: { scope }
     }).with(softDelete({ property: 'deletedAt' }))
-    const old = version(pages, 'v1', {
-      name: 'old',
-      schema: Old,
-      present: ({ id, tenant, text }) => ({ id, tenant, text }),
-      accept: ({ id, text }) => ({ id, text }),
-      access: { scope }
-    })
     await createTable(pages)
-    const app = await serve(t, pages, old)
+    const app = await serve(t, pages)
     const red = { 'x-tenant': 'red' }
     const blue = { 'x-tenant': 'blue' }
     for (const id of ['living', 'removed']) {
       t.equal((await request(app, 'POST /pages', { content: { id, text: 'secret' }, fields: blue })).statusCode, 201)
     }
     t.equal((await request(app, 'DELETE /pages/removed', { fields: blue })).statusCode, 204)
-    for (const path of ['/pages', '/old']) {
-      const answers: unknown[] = []
-      for (const id of ['living', 'removed']) {
-        for (const target of [`PUT ${path}/${id}`, `POST ${path}`]) {
-          calls = 0
-          const {
-            statusCode,
-            headers: { date, 'content-length': length, ...headers },
-            payload
-          } = await request(app, target, { content: { id, text: 'mine' }, fields: red })
-          answers.push({
-            statusCode,
-            headers,
-            payload: payload.replaceAll(id, 'id'),
-            calls,
-            target: target.slice(0, 4)
-          })
-          t.equal(statusCode, 409)
-          t.ok(calls <= 8, `${calls} calls of the storage`)
-        }
+    const answers: unknown[] = []
+    for (const id of ['living', 'removed']) {
+      for (const target of [`PUT /pages/${id}`, 'POST /pages']) {
+        calls = 0
+        const {
+          statusCode,
+          headers: { date, 'content-length': length, ...headers },
+          payload
+        } = await request(app, target, { content: { id, text: 'mine' }, fields: red })
+        answers.push({
+          statusCode,
+          headers,
+          payload: payload.replaceAll(id, 'id'),
+          calls,
+          target: target.slice(0, 4)
+        })
+        t.equal(statusCode, 409)
+        t.ok(calls <= 8, `${calls} calls of the storage`)
       }
-      t.strictSame(answers[0], answers[2])
-      t.strictSame(answers[1], answers[3])
-      t.match(JSON.parse((answers[0] as { payload: string }).payload), {
-        code: 'not-unique',
-        errors: [{ pointer: '/id' }]
-      })
-      t.equal(
-        (await request(app, `PUT ${path}/free-${path.slice(1)}`, { content: { text: 'mine' }, fields: red })).statusCode,
-        201
-      )
     }
+    t.strictSame(answers[0], answers[2])
+    t.strictSame(answers[1], answers[3])
+    t.match(JSON.parse((answers[0] as { payload: string }).payload), {
+      code: 'not-unique',
+      errors: [{ pointer: '/id' }]
+    })
+    t.equal(
+      (await request(app, 'PUT /pages/free', { content: { text: 'mine' }, fields: red })).statusCode,
+      201
+    )
     t.equal(
       (await request(app, 'PUT /pages/removed', { content: { text: 'mine' }, fields: blue })).statusCode,
       410,
@@ -692,14 +669,6 @@ for (const available of databases) {
     const schema = Type.Object({ id: uuid, parent: Type.String(), code: Type.String() })
     const options = { name: 'deferred', schema, storage: adapter } as const
     const things = define(options).with(idempotency(), bulk())
-    const Old = Type.Object({ id: uuid, parent: Type.String(), sign: Type.String() })
-    const old = version(things, 'v1', {
-      name: 'old',
-      schema: Old,
-      present: ({ code, ...item }) => ({ ...item, sign: code }),
-      accept: ({ sign, parent }) => ({ code: sign, parent }),
-      renamed: { sign: 'code' }
-    })
     await database.run('CREATE TABLE parents (id TEXT PRIMARY KEY)', "INSERT INTO parents VALUES ('a')")
     const made = adapter.createTableSql({ name: 'deferred', schema: things.schema, receipts: true })
     await database.run(
@@ -714,7 +683,7 @@ for (const available of databases) {
         'ALTER TABLE deferred ADD CONSTRAINT deferred_code UNIQUE (code) DEFERRABLE INITIALLY DEFERRED'
       )
     }
-    const app = await serve(t, things, old)
+    const app = await serve(t, things)
     const first = await request(app, 'POST /deferred', { content: { parent: 'a', code: 'x' } })
     t.equal(first.statusCode, 201, first.payload)
     const other = await request(app, 'POST /deferred', { content: { parent: 'a', code: 'y' } })
@@ -729,36 +698,31 @@ for (const available of databases) {
       return [statusCode, code, errors?.[0].pointer]
     }
     for (const keyed of [false, true]) {
-      for (const [path, property] of [
-        ['deferred', 'code'],
-        ['old', 'sign']
-      ] as const) {
-        const orphan = { parent: 'none', [property]: `${keyed}` }
-        // SQLite does not say which foreign key failed. The values of a single statement tell it.
-        const isNamed = name === 'postgres' || !keyed
-        const [status, code] = isNamed ? [422, 'validation-failed'] : [409, 'conflict']
-        const pointer = isNamed ? '/parent' : undefined
-        t.strictSame(await answer(`POST /${path}`, orphan, keyed), [status, code, pointer])
-        t.strictSame(await answer(`PATCH /${path}/${first.json().id}`, { parent: 'none' }, keyed), [status, code, pointer])
-        t.strictSame(
-          await answer(`POST /${path}`, [{ parent: 'a', [property]: 'free' }, orphan], keyed),
-          name === 'postgres' ? [422, 'validation-failed', ''] : [409, 'conflict', undefined]
-        )
-        if (name !== 'postgres') continue
-        const twin = { parent: 'a', [property]: 'x' }
-        t.strictSame(await answer(`POST /${path}`, twin, keyed), [409, 'not-unique', `/${property}`])
-        t.strictSame(await answer(`PATCH /${path}/${other.json().id}`, { [property]: 'x' }, keyed), [
-          409,
-          'not-unique',
-          `/${property}`
-        ])
-        const bulk = await request(app, `POST /${path}`, { content: [{ parent: 'a', [property]: 'free' }, twin] })
-        t.match(bulk.json(), {
-          code: 'not-unique',
-          errors: [{ pointer: '', message: `${property} must be unique` }],
-          detail: /No item was created/
-        })
-      }
+      const orphan = { parent: 'none', code: `${keyed}` }
+      // SQLite does not say which foreign key failed. The values of a single statement tell it.
+      const isNamed = name === 'postgres' || !keyed
+      const [status, code] = isNamed ? [422, 'validation-failed'] : [409, 'conflict']
+      const pointer = isNamed ? '/parent' : undefined
+      t.strictSame(await answer('POST /deferred', orphan, keyed), [status, code, pointer])
+      t.strictSame(await answer(`PATCH /deferred/${first.json().id}`, { parent: 'none' }, keyed), [status, code, pointer])
+      t.strictSame(
+        await answer('POST /deferred', [{ parent: 'a', code: 'free' }, orphan], keyed),
+        name === 'postgres' ? [422, 'validation-failed', ''] : [409, 'conflict', undefined]
+      )
+      if (name !== 'postgres') continue
+      const twin = { parent: 'a', code: 'x' }
+      t.strictSame(await answer('POST /deferred', twin, keyed), [409, 'not-unique', '/code'])
+      t.strictSame(await answer(`PATCH /deferred/${other.json().id}`, { code: 'x' }, keyed), [
+        409,
+        'not-unique',
+        '/code'
+      ])
+      const bulk = await request(app, 'POST /deferred', { content: [{ parent: 'a', code: 'free' }, twin] })
+      t.match(bulk.json(), {
+        code: 'not-unique',
+        errors: [{ pointer: '', message: 'code must be unique' }],
+        detail: /No item was created/
+      })
     }
     t.equal((await request(app, 'GET /deferred?count=true')).headers['x-total-count'], '2')
     t.equal(

@@ -11,7 +11,6 @@ import { idempotency } from '../../lib/features/idempotency.ts'
 import { redirects } from '../../lib/features/redirects.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { timeout } from '../../lib/features/timeout.ts'
-import { version } from '../../lib/features/version/version.ts'
 import { within } from '../../lib/features/within.ts'
 import { hal } from '../../lib/formats/hal.ts'
 import { html } from '../../lib/formats/html.ts'
@@ -452,13 +451,10 @@ test('hooks get the name of the custom action', async (t) => {
       }
     }
   )
-  const old = version(orders, 'v1', { schema: Order, present: (item) => item, accept: (item) => item })
-    .with(action('double', { run: ({ item }) => ({ ...item, quantity: item.quantity * 2 }) }))
   const app = Fastify({ logger })
   t.after(() => app.close())
   await app.register(registry)
   await app.register(collection, orders)
-  await app.register(collection, { ...old, prefix: '/v1' })
   await app.ready()
   const { id } = await app.collection(orders).create({ product: 'a', quantity: 1 })
   const hooks = ['beforeValidation', 'beforeWrite', 'onWrite', 'afterWrite', 'afterCommit']
@@ -476,10 +472,6 @@ test('hooks get the name of the custom action', async (t) => {
   checkSeen('update', 'cancel')
   t.equal((await request(app, `PATCH /orders/${id}`, { content: { quantity: 2 } })).statusCode, 200)
   checkSeen('update')
-
-  t.equal((await request(app, `POST /v1/orders/${id}/double`)).json().quantity, 4)
-  t.ok(seen.every((line) => line.endsWith(' double')), 'also those of the current version')
-  t.match(lines, [{ collection: 'orders', action: 'double' }])
 })
 
 test('timestamps are set by the library', async (t) => {

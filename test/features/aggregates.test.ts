@@ -11,7 +11,6 @@ import { batch } from '../../lib/batch/batch.ts'
 import { reactAdmin } from '../../lib/features/query-syntaxes/react-admin.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { timeout } from '../../lib/features/timeout.ts'
-import { version } from '../../lib/features/version/version.ts'
 import { within } from '../../lib/features/within.ts'
 import { xml } from '../../lib/formats/xml.ts'
 import collection, { define, describeLayers, json, problem, ProblemError, registry } from '../../lib/index.ts'
@@ -577,34 +576,6 @@ test('path renames the last segment, and the query syntaxes of admin clients are
   t.equal((await request(app, 'GET /orders/aggregate')).json().total, 3)
   t.equal((await request(app, 'GET /orders/figures-2?_sort=id')).statusCode, 400)
   t.strictSame(await app.collection(definition).aggregate(), { groups: [{ by: {}, count: 1 }], more: false })
-})
-
-test('an older version has the figures of what it has in common with the current one', async (t) => {
-  const Old = Type.Object({
-    id: Type.String({ format: 'uuid', readOnly: true }),
-    state: Order.properties.status,
-    total: Type.Number({ description: 'Not in cents' })
-  })
-  const current = orders()
-  const old = version(current, 'v1', {
-    schema: Old,
-    renamed: { state: 'status' },
-    present: ({ id, status, total }) => ({ id, state: status, total: total / 100 }),
-    accept: ({ state, total }) => ({ status: state, total: total * 100, at: '2026-01-01T00:00:00Z' })
-  })
-  const app = Fastify()
-  t.after(() => app.close())
-  await app.register(registry)
-  await app.register(collection, { ...current, prefix: '/v2' })
-  await app.register(collection, { ...old.with(aggregates({ by: ['state'], of: { state: ['distinct'] } })), prefix: '/v1' })
-  await fill(app, current)
-  const answer = await request(app, 'GET /v1/orders/aggregate?by=state&state.ne=sent')
-  t.strictSame(answer.json().groups, [{ by: { state: 'open' }, count: 2 }, { by: { state: 'paid' }, count: 2 }])
-  t.equal((await request(app, 'GET /v2/orders/aggregate')).statusCode, 404, 'each version has its own features')
-  t.throws(() => old.with(aggregates({ of: { total: ['sum'] } })), {
-    message: /of\.total contains "sum", but "total" is not a number that clients can read\. Available properties: none\./
-  })
-  t.throws(() => old.with(aggregates({ by: ['total'] })), { message: /by contains "total".* Available properties: id, state\./ })
 })
 
 test('an aggregate of a storage that is too large to be exact is refused', async (t) => {

@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { test } from 'tap'
 import collection, { define, json } from '../../lib/index.ts'
-import { version } from '../../lib/features/version/version.ts'
 import { RepresentationCache } from '../../lib/formats/representation-cache.ts'
 import { memory } from '../../lib/storage/memory.ts'
 
@@ -82,23 +81,4 @@ test('an item that is read repeatedly is rendered twice, and again after a chang
   await app.inject({ method: 'PUT', url: '/notes/a', payload: { id: 'a', text: 'two' } })
   t.same((await read()).json(), { id: 'a', text: 'two' })
   t.not((await read()).headers.etag, etag)
-})
-
-test('an item of an older version that is read repeatedly is rendered twice', async (t) => {
-  const counter = countWrites()
-  const app = Fastify()
-  const schema = Type.Object({ id: Type.String(), text: Type.String() })
-  const notes = define({
-    name: 'notes',
-    schema,
-    id: { generate: 'client' },
-    formats: [counter.format],
-    storage: memory({ items: [{ id: 'a', text: 'one' }] })
-  })
-  app.register(collection, {
-    prefix: '/v1',
-    ...version(notes, 'v1', { schema, present: (item) => ({ ...item }), accept: (item) => item })
-  })
-  for (let turn = 0; turn < 5; turn++) t.same((await app.inject('/v1/notes/a')).json(), { id: 'a', text: 'one' })
-  t.equal(counter.count, 2)
 })

@@ -5,7 +5,6 @@ import { registry } from '../../lib/index.ts'
 import type { Options } from '../../lib/index.ts'
 import { jsonServer } from '../../lib/features/query-syntaxes/json-server.ts'
 import { reactAdmin } from '../../lib/features/query-syntaxes/react-admin.ts'
-import { version } from '../../lib/features/version/version.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { build, request } from '../app.ts'
 import { define } from '../define.ts'
@@ -143,22 +142,6 @@ test('code and scopes filter by arrays, too', async (t) => {
     const pointer = `/${filter.property}`
     t.same(changed.json().errors, [{ pointer, message: 'is outside the scope of the caller' }])
   }
-})
-
-test('an older version filters by arrays with its own names', async (t) => {
-  const current = define(noteOptions())
-  const { tags: labels, ...others } = Note.properties
-  const older = version(current, '1', {
-    name: 'old-notes',
-    schema: Type.Object({ ...others, labels }),
-    present: ({ tags, ...note }) => ({ ...note, ...tags !== undefined && { labels: tags } }),
-    accept: ({ labels, ...note }) => ({ ...note, ...labels !== undefined && { tags: labels } }),
-    renamed: { labels: 'tags' }
-  })
-  const app = await build(t, [current, older])
-  await createNotes(app)
-  t.same(getIds(await request(app, 'GET /old-notes?labels.contains=a')), [1])
-  t.equal((await request(app, 'GET /old-notes?tags.contains=a')).statusCode, 400)
 })
 
 test('admin clients filter by arrays in their syntax', async (t) => {

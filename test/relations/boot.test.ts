@@ -7,7 +7,6 @@ import { define } from '../../lib/index.ts'
 import { action } from '../../lib/features/action.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { within } from '../../lib/features/within.ts'
-import { version } from '../../lib/features/version/version.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
@@ -163,18 +162,10 @@ test('whatever writes the items of a reference has to check it', async (t) => {
   const { authors, articles } = relate(defined, {
     articles: { author: { to: 'authors', property: 'authorId', references: true } }
   })
-  const older = (actions?: Array<'list' | 'read'>) => version(authors, 'v1', {
-    name: 'authors-v1',
-    schema: Author,
-    present: (author) => author,
-    accept: (author) => author,
-    ...actions && { actions }
-  })
   const message = /references to these items, which this definition does not check\. Register what relate\(\) returned/
-  for (const definitions of [[defined.authors, articles], [authors, defined.articles], [authors, articles, older()]]) {
+  for (const definitions of [[defined.authors, articles], [authors, defined.articles]]) {
     await t.rejects(async () => (await build(t, definitions)).ready(), { code: 'FST_COLLECTION_BAD_OPTION', message })
   }
-  await t.resolves(async () => (await build(t, [authors, articles, older(['list', 'read'])])).ready())
   await t.resolves(async () => (await build(t, [authors.with(action('touch', { run () {} })), articles])).ready())
 })
 
@@ -212,18 +203,11 @@ test('definitions that are served with relations, or without the other ones, get
   const defined = defineBoth()
   const related = relate(defined, byAuthor)
   const inverse = relate(defined, { authors: { articles: { to: 'articles', by: 'authorId' } } })
-  const older = version(related.articles, 'v1', {
-    name: 'articles-v1',
-    schema: Article,
-    present: (article) => article,
-    accept: (article) => article
-  })
   for (const registered of [
     Object.values(related),
     [related.authors, related.articles.with(action('touch', { run () {} }))],
     // At another path, without relations.
     [...Object.values(related), { ...defined.articles, prefix: '/public' }],
-    [...Object.values(related), older],
     [inverse.authors, related.articles],
     // Alone, there is nothing to relate to.
     [defined.articles]

@@ -5,7 +5,6 @@ import { hash } from 'node:crypto'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import { json } from '../../lib/index.ts'
-import { version } from '../../lib/features/version/version.ts'
 import { hal } from '../../lib/formats/hal.ts'
 import { xml } from '../../lib/formats/xml.ts'
 import type { Definition, Options, Storage } from '../../lib/index.ts'
@@ -228,25 +227,6 @@ test('the ETag covers the definition of expanded collections', async (t) => {
   }
   const plain = await Promise.all([before, after].map(async (app) => (await request(app, 'GET /articles/1')).headers.etag))
   t.equal(plain[0], plain[1])
-})
-
-test('an older version that presents items differently has different ETags', async (t) => {
-  const storage = createShared()
-  const Old = Type.Object({ id, title: Type.String() })
-  const tag = async (present: (item: any) => { id: number; title: string }) => {
-    const app = await build(
-      t,
-      version(people(storage), 'v1', {
-        schema: Old,
-        present,
-        accept: ({ title }) => ({ name: title }) as object
-      })
-    )
-    return (await request(app, 'GET /people/1')).headers.etag
-  }
-  const one = await tag(({ id, name }) => ({ id, title: name }))
-  t.not(await tag(({ id, secret }) => ({ id, title: secret })), one)
-  t.equal(await tag(({ id, name }) => ({ id, title: name })), one)
 })
 
 test('the built-in formats write the bytes of the current revision', async (t) => {

@@ -182,6 +182,26 @@ test('constraints serve one URI by version and by host', async (t) => {
     (await request(app, 'OPTIONS /notes', { fields: { 'accept-version': '2.0.0' } })).headers.allow,
     'GET, HEAD, QUERY, OPTIONS'
   )
+  const { headers: { etag } } = await request(app, `GET ${at}`, { fields: { 'accept-version': '1.x' } })
+  for (const [target, status, fields] of [
+    [`GET ${at}`, 304, { 'if-none-match': String(etag) }],
+    ['GET /notes', 200, {}],
+    ['HEAD /notes', 200, {}],
+    ['OPTIONS /notes', 204, {}],
+    ['DELETE /notes', 405, {}],
+    [`OPTIONS ${at}`, 204, {}],
+    [`POST ${at}`, 405, {}],
+    [`GET /notes/${'x'.repeat(200)}`, 404, {}],
+    ['GET /notes?x=1', 400, {}],
+    ['POST /notes', 400, { 'content-type': 'application/json' }]
+  ] as const) {
+    const answer = await request(app, target, { fields: { 'accept-version': '1.x', ...fields } })
+    t.equal(answer.statusCode, status, target)
+    t.match(answer.headers.vary, /\bAccept-Version\b/, target)
+    t.match(answer.headers.vary, /\bAccept\b/, target)
+  }
+  t.equal((await request(app, 'GET /notes', { fields: { 'accept-version': '3.x' } })).statusCode, 404)
+  t.equal((await request(app, 'GET /notes')).statusCode, 404, 'without the header, no version is selected')
   t.equal((await request(app, 'POST /users', { content: ada, fields: { host: 'a.example' } })).statusCode, 201)
   t.equal((await request(app, 'GET /users', { fields: { host: 'a.example' } })).json().length, 1)
   t.equal((await request(app, 'GET /users', { fields: { host: 'b.example' } })).json().length, 0)

@@ -8,7 +8,6 @@ import { z } from 'zod'
 import collection, { define, registry } from '../../lib/index.ts'
 import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
-import { version } from '../../lib/features/version/version.ts'
 import { within } from '../../lib/features/within.ts'
 import type { Adapter, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -424,20 +423,4 @@ test('the URI of a nested collection sets a property that the library cannot cha
   t.match((await send(app, 'POST', '/teams/blues/players', { name: ' Ada ' })).body, { team: 'blues', name: 'Ada' })
   const refused = await send(app, 'POST', '/teams/Reds/players', { name: 'Ada' })
   t.strictSame(refused.body.errors, [{ pointer: '/team', message: 'differs from the URI, which has "Reds"' }])
-})
-
-test('an older version with a schema of another library', async (t) => {
-  const events = define({ name: 'events', schema: Event, storage: memory() })
-  const Old = z.object({ id, name: z.string().trim().refine((name) => name !== 'no', 'is not a name') })
-  const old = version(events, 'v1', {
-    schema: Old,
-    present: (item) => ({ id: item.id, name: ` ${item.title}` }),
-    accept: (item) => ({ title: item.name, from: event.from, to: item.name === 'late' ? '2000-01-01' : event.to })
-  })
-  const app = await build(t, [events, { ...old, prefix: '/v1' }])
-  const created = await send(app, 'POST', '/v1/events', { name: ' Fair ' })
-  t.equal(created.body.name, ' Fair', 'what present returns')
-  const errors = async (name: string) => (await send(app, 'POST', '/v1/events', { name })).body.errors
-  t.strictSame(await errors('no'), [{ pointer: '/name', message: 'is not a name' }])
-  t.strictSame(await errors('late'), [{ pointer: '/to', message: 'must not be before from' }], 'of the current version')
 })

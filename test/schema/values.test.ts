@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { test } from 'tap'
 import { define } from '../../lib/index.ts'
-import { version } from '../../lib/features/version/version.ts'
 import type { Definition } from '../../lib/index.ts'
 import { isDateTime } from '../../lib/schema/validation.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -149,22 +148,6 @@ test('beforeValidation may return any spelling of a date-time, and unique compar
   t.match((await created(app, '/tasks', { id: 1, due: local })).item, { due: utc, seen: utc })
   const duplicate = await request(app, 'POST /tasks', { content: { id: 2, due: '2025-12-31T23:00:00-05:00' } })
   t.match([duplicate.statusCode, duplicate.json()], [409, { code: 'not-unique', errors: [{ pointer: '/due' }] }])
-})
-
-test('an older version accepts and returns any spelling of a date-time', async (t) => {
-  const current = define({ name: 'tasks', schema: Task, id: { generate: 'client' }, storage: memory() })
-  const Old = Type.Object({ id: Type.Integer(), until: Type.Optional(instant()) })
-  const old = version(current, 'v1', {
-    name: 'old-tasks',
-    schema: Old,
-    present: ({ id, due }) => ({ id, ...(due !== undefined && { until: due.replace('.000Z', '+00:00') }) }),
-    accept: ({ id, until }) => ({ id, ...(until !== undefined && { due: until }) })
-  })
-  const app = await build(t, [current, old])
-  t.equal((await request(app, 'POST /old-tasks', { content: { id: 1, until: local } })).statusCode, 201)
-  t.match((await request(app, 'GET /tasks/1')).json(), { due: utc })
-  t.equal((await request(app, 'PATCH /old-tasks/1', { content: { until: '2026-01-01T06:00:00+01:00' } })).statusCode, 200)
-  t.match((await request(app, 'GET /tasks/1')).json(), { due: '2026-01-01T05:00:00.000Z' })
 })
 
 test('PUT returns an ETag if the item is stored as sent, and none if a date-time was normalized', async (t) => {

@@ -4,6 +4,7 @@ import { test } from 'tap'
 import collection, { define } from '../../lib/index.ts'
 import type { Thing } from '../../lib/storage/conformance.ts'
 import type { Context, Entry, Query, Refusal, Shape, Storage } from '../../lib/index.ts'
+import { build, created, request } from '../app.ts'
 import { databases, type Available } from './databases.ts'
 import type { SqlOptions } from './databases.ts'
 
@@ -538,6 +539,49 @@ for (const { name, skip, open } of databases) {
       const storage = database.adapter({ version: { column: 'etag', as: 'random' } })<Thing>(shape)
       const { version } = toEntry(await storage.insert({ id: 'a' }, context))
       t.not(toEntry(await storage.replace('a', { id: 'a' }, version, context)).version, version)
+    })
+
+    await t.test('two definitions with different schemas over one table lose no writes of each other', async (t) => {
+      const email = Type.String({ format: 'email', maxLength: 100 })
+      const ids = { id: Type.String({ format: 'uuid', readOnly: true }) }
+      const city = Type.Optional(Type.String())
+      const storage = database.adapter()
+      const current = define({
+        name: 'users',
+        schema: Type.Object({ ...ids, email, tags: Type.Optional(Type.Array(Type.String())), city }),
+        unique: ['email'],
+        storage
+      })
+      const old = define({
+        name: 'users',
+        schema: Type.Object({ ...ids, mail: email, city }),
+        unique: ['mail'],
+        storage: database.adapter({ table: 'users', columns: { mail: 'email' } })
+      })
+      await storage.createTable(current)
+      const app = await build(t, [{ ...current, prefix: '/v2' }, { ...old, prefix: '/v1' }])
+      await app.ready()
+      const { at: newer, tag, item: { id } } = await created(app, '/v2/users', { email: 'a@example.com', tags: ['x'] })
+      const older = `/v1/users/${String(id)}`
+      t.strictSame((await request(app, 'GET /v1/users?mail=a@example.com')).json(), [{ id, mail: 'a@example.com' }])
+      const read = await request(app, `GET ${older}`)
+      for (const [target, other] of [[older, tag], [newer, String(read.headers.etag)]] as const) {
+        const refused = await request(app, `PATCH ${target}`, { content: {}, fields: { 'if-match': other } })
+        t.equal(refused.statusCode, 412, 'a tag of the other definition does not match')
+      }
+      const fields = { 'if-match': String(read.headers.etag) }
+      const put = await request(app, `PUT ${older}`, { content: { mail: 'b@example.com' }, fields })
+      t.equal(put.statusCode, 200)
+      t.strictSame((await request(app, `GET ${newer}`)).json(), { id, email: 'b@example.com', tags: ['x'] })
+      const twin = await created(app, '/v2/users', { email: 'c@example.com' })
+      const taken = await request(app, `PATCH ${twin.at.replace('v2', 'v1')}`, { content: { mail: 'b@example.com' } })
+      t.match(taken.json(), { code: 'not-unique', errors: [{ pointer: '/mail' }] })
+
+      const changes = Array.from({ length: 10 }, (_, index) => index % 2 === 0
+        ? request(app, `PATCH ${older}`, { content: { city: `${index}` } })
+        : request(app, `PATCH ${newer}`, { content: { tags: [`${index}`] } }))
+      t.same((await Promise.all(changes)).map(({ statusCode }) => statusCode), Array(10).fill(200))
+      t.match((await request(app, `GET ${newer}`)).json(), { email: 'b@example.com', city: /^\d$/, tags: [/^\d$/] })
     })
   })
 }

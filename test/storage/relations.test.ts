@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import { softDelete } from '../../lib/features/index.ts'
-import { version } from '../../lib/features/version/version.ts'
 import { define } from '../../lib/index.ts'
-import type { Context, Filter, Order, Query, Shape, Storage } from '../../lib/index.ts'
+import type { Context, Filter, Query, Shape, Storage } from '../../lib/index.ts'
 import { toCollection } from '../../lib/collection.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { toBaseRows } from '../../lib/storage/related.ts'
@@ -32,12 +31,6 @@ const Person = Type.Object({
   deletedAt: Type.Optional(Type.String({ format: 'date-time' }))
 })
 
-const PersonV1 = Type.Object({
-  id: Type.String(),
-  title: Type.String(),
-  chiefId: Type.Optional(Type.String())
-})
-
 const definePeople = () => define({
   name: 'people',
   schema: Person,
@@ -61,7 +54,6 @@ test('softDelete() leaves deleted rows out of related rows and pages by value', 
   const { storage, baseStorage } = toCollection(definePeople())
   const rows = toBaseRows(storage, { property: 'name', is: 'like', value: '*' })
   t.equal(rows.storage, baseStorage)
-  t.equal(rows.toProperty('bossId'), 'bossId')
   const related = { storage: rows.storage, property: 'id', equals: 'bossId', filter: rows.filter }
   t.same(await listIds(storage, { filter: { related, count: { is: 'eq', value: 1 } } }), ['a', 'b'])
   const { filter } = toBaseRows(storage, undefined)
@@ -69,37 +61,6 @@ test('softDelete() leaves deleted rows out of related rows and pages by value', 
   const [page] = await storage.listBy!({ property: 'bossId', values: ['a'] }, query({ count: true }), context)
   t.same(page?.entries.map(({ id }) => id), ['b'])
   t.equal(page?.total, 1)
-})
-
-test('version() translates the names of properties in related conditions, orders and pages by value', async (t) => {
-  const people = definePeople()
-  const older = version(people, 'v1', {
-    schema: PersonV1,
-    renamed: { title: 'name', chiefId: 'bossId' },
-    present: ({ id, name, bossId }) => ({ id, title: name, ...bossId !== undefined && { chiefId: bossId } }),
-    accept: ({ id, title, chiefId }) => ({ id, name: title, ...chiefId !== undefined && { bossId: chiefId } })
-  })
-  const { storage } = toCollection(older)
-  const isAnn: Filter = { property: 'title', is: 'eq', value: 'Ann' }
-  const rows = toBaseRows(storage, isAnn)
-  t.equal(rows.storage, toCollection(people).baseStorage)
-  t.equal(rows.toProperty('chiefId'), 'bossId')
-  const related = { storage: rows.storage, property: 'chiefId', equals: 'id', filter: rows.filter }
-  t.same(await listIds(storage, { filter: { related } }), ['b'])
-  const order: Order[] = [
-    { property: rows.toProperty('title'), descending: true, related: { ...related, filter: undefined } },
-    { property: 'id', descending: false }
-  ]
-  const { entries } = await storage.list(query({ order }), context)
-  t.same(entries.map(({ id }) => id), ['a', 'c', 'b'])
-  t.same(entries[1]?.position, ['Bob', 'c'])
-  t.same(entries[1]?.item, { id: 'c', title: 'Cid', chiefId: 'b' })
-  const pages = await storage.listBy!({ property: 'chiefId', values: ['a', 'b', 'c'] }, query(), context)
-  t.same(pages.map((page) => page.entries.map(({ item }) => item)), [
-    [{ id: 'b', title: 'Bob', chiefId: 'a' }],
-    [{ id: 'c', title: 'Cid', chiefId: 'b' }],
-    []
-  ])
 })
 
 test('memory takes time in proportion to the rows for related conditions, orders and pages by value', async (t) => {

@@ -3,7 +3,6 @@ import Fastify from 'fastify'
 import { test } from 'tap'
 import collection, { define, schemaSql } from '../../lib/index.ts'
 import { service } from '../../lib/service/service.ts'
-import { version } from '../../lib/features/version/version.ts'
 import type { Definition, Storage } from '../../lib/index.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
@@ -177,12 +176,6 @@ test(
     const database = await databases[0]!.open()
     t.teardown(() => database.end())
     const storage = database.adapter()
-    const current = define({ name: 'users', schema: User, storage, unique: ['email'] })
-    const older = version(current, 'v1', {
-      schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), mail: Type.String() }),
-      present: ({ id, email }) => ({ id, mail: email }),
-      accept: ({ mail }) => ({ email: mail })
-    })
     const usage = /Pass what define\(\) returned, or \{ name, schema \}/
     const mistakes: ReadonlyArray<readonly [what: string, given: unknown, message: RegExp]> = [
       ['nothing', undefined, usage],
@@ -198,8 +191,7 @@ test(
       ],
       ['an unknown unique property', { name: 'users', schema: User, unique: ['mail'] }, /no column for mail/],
       ['an id that is a name', { name: 'users', schema: User, id: 'email' }, /id is "email".*\{ property, generate \}/],
-      ['a list that is a name', { name: 'users', schema: User, list: 'email' }, /list is "email".*\{ order, filter \}/],
-      ['an older version', older, /older version of users/]
+      ['a list that is a name', { name: 'users', schema: User, list: 'email' }, /list is "email".*\{ order, filter \}/]
     ]
     for (const [what, given, message] of mistakes) {
       t.throws(() => storage.createTableSql(given as never), { name: 'TypeError', message }, what)
@@ -505,7 +497,7 @@ for (const { name, skip, open } of databases) {
   })
 }
 
-test('every storage is checked once, also with timeout, softDelete, an older version and a parent', async (t) => {
+test('every storage is checked once, also with timeout, softDelete and a parent', async (t) => {
   const checks: string[] = []
   const storage = (result: () => Promise<readonly string[]>) =>
     modified(() => ({
@@ -522,14 +514,9 @@ test('every storage is checked once, also with timeout, softDelete, an older ver
   const options = { name: 'notes', schema: Note } as const
   const features = [timeout(1000), softDelete({ property: 'removedAt' })]
   const current = define({ ...options, storage: storage(async () => []) as never }).with(...features)
-  const older = version(current, 'v1', { schema: Note, present: (item) => ({ ...item }), accept: (item) => item })
-  const app = await build(t, [
-    current,
-    current.with(within(notes({ name: 'books' }), 'text')),
-    { ...older, name: 'older' }
-  ])
+  const app = await build(t, [current, current.with(within(notes({ name: 'books' }), 'text'))])
   await app.ready()
-  t.equal(checks.length, 2, 'the parent is the one of the current version')
+  t.equal(checks.length, 1)
 
   const wrong = define({ ...options, storage: storage(async () => ['it is full. Empty it.']) as never }).with(
     ...features

@@ -5,13 +5,11 @@ import { Type } from '@sinclair/typebox'
 import Type1 from 'typebox'
 import collection, { corsOptions, define, defineWith } from '../../lib/index.ts'
 import { moved } from '../../lib/service/moved.ts'
-import { version } from '../../lib/features/version/version.ts'
 import type { Adapter, Change, CommittedChange, Definition, Options, Registered, Storage } from '../../lib/index.ts'
 import type { MovedOptions } from '../../lib/service/moved.ts'
 import type { ItemOf, PropertyOf, StaticOf } from '../../lib/schema/static.ts'
 import {
   bulk,
-  deprecation,
   idempotency,
   jsonServer,
   reactAdmin,
@@ -392,32 +390,6 @@ test('softDelete accepts a property of the item and a function of the request', 
   users.with(softDelete({ property: 'createAt' }))
   // @ts-expect-error Type 'string' is not assignable
   users.with(softDelete({ property: 'createdAt', allow: () => 'yes' }))
-})
-
-test('an older version is typed by both schemas, without a cast', () => {
-  const users = define({ name: 'users', schema: User034, storage: memory() })
-  const Old = Type.Object({ id: Type.String(), mail: Type.String(), old: Type.Optional(Type.Boolean()) })
-  const older = version(users, 'v1', {
-    schema: Old,
-    present: (item) => {
-      expect(item).type.toBe<Readonly<User>>()
-      return { id: item.id, mail: item.email }
-    },
-    accept: (item, before) => {
-      expect(item).type.toBe<Readonly<{ id: string; mail: string; old?: boolean }>>()
-      expect(before).type.toBe<Readonly<User> | undefined>()
-      return { email: item.mail, age: undefined }
-    },
-    renamed: { mail: 'email' },
-    list: { filter: ['mail'] }
-  }).with(deprecation({ since: '2026-01-01' }))
-  expect(older).type.toBe<Definition<{ id: string; mail: string; old?: boolean }>>()
-  const mapping = { schema: Old, present: ({ id, email }: User) => ({ id, mail: email }), accept: () => ({}) }
-  expect(version).type.toBeCallableWith(users, 'v1', mapping)
-  expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, present: ({ id }: User) => ({ id }) })
-  expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, accept: () => ({ colour: 1 }) })
-  expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, renamed: { mail: 'colour' } })
-  expect(version).type.not.toBeCallableWith(users, 'v1', { ...mapping, list: { filter: ['colour'] } })
 })
 
 test('defineWith shares options and features', () => {

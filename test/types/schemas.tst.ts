@@ -1,13 +1,11 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
-import { type } from 'arktype'
 import type { FastifyInstance } from 'fastify'
 import { expect, test } from 'tstyche'
 import * as v from 'valibot'
 import { z } from 'zod'
 import { client } from '../../lib/client/client.ts'
 import { action } from '../../lib/features/action.ts'
-import { version } from '../../lib/features/version/version.ts'
 import { define, defineWith } from '../../lib/index.ts'
 import type { Change, Definition, StoredItem } from '../../lib/index.ts'
 import type { StandardSchema } from '../../lib/schema/standard-schema.ts'
@@ -142,17 +140,6 @@ test('calls and clients know items, input and output', () => {
   expect(remote.create).type.not.toBeCallableWith({ sku: 'a', name: 'A', price: 1 })
   expect(remote.purchase('a', { quantity: 1 })).type.toBe<Promise<Receipt>>()
   expect(remote.list).type.toBeCallableWith({ 'stock.gte': 1, sort: ['-stock'] })
-})
-
-test('an older version can have a schema of another library', () => {
-  const users = define({ name: 'users', schema: zod.User, storage: memory() })
-  const Old = type({ id: 'string', mail: 'string' })
-  const old = version(users, 'v1', {
-    schema: Old,
-    present: (item) => ({ id: item.id, mail: item.email }),
-    accept: ({ mail }) => ({ email: mail })
-  })
-  expect(old).type.toBe<Definition<{ id: string; mail: string }>>()
 })
 
 test('the interfaces of @standard-schema/spec can be assigned, and a schema without JSON Schema cannot', () => {

@@ -24,8 +24,6 @@ export interface TableDefinition {
   readonly baseStorage?: object
   /** Of the shape that a storage function gets. */
   readonly lists?: Shape['lists']
-  /** Set in an older version of a collection, which has no table of its own. */
-  readonly versionOf?: string | undefined
 }
 
 const keys: readonly string[] = ['name', 'schema', 'id', 'unique', 'list', 'receipts']
@@ -73,18 +71,12 @@ export function needsReceipts ({ receipts, attached }: TableDefinition): boolean
 /** Callers that do not use TypeScript can pass anything. */
 function checkTableDefinition (given: unknown): void {
   if (!isObject(given)) throw new TypeError(`createTable() was given ${toText(given)}. ${usage}`)
-  const { name, schema, id, unique, list, receipts, versionOf } = given
+  const { name, schema, id, unique, list, receipts } = given
   if (typeof name !== 'string' || name === '') {
     const what = isObject(given.properties)
       ? 'createTable() was given a schema without a name.'
       : `The name of the table is ${toText(name)}.`
     throw new TypeError(`${what} ${usage}`)
-  }
-  if (versionOf !== undefined) {
-    throw new TypeError(
-      `This is an older version of ${String(versionOf)}, which has no table of its own. ` +
-      'Pass the definition of the current version.'
-    )
   }
   if (schema === undefined) throw new TypeError(`The table of ${name} needs a schema. ${usage}`)
   if (!isObject(schema) || !isObject(schema.properties)) {
