@@ -35,9 +35,12 @@ export interface Change<Item> {
   readonly action: 'create' | 'replace' | 'update'
   /** The name of the custom action that writes the item, as an `update`; undefined for the other writes. */
   readonly customAction: string | undefined
-  /** The item to write. Properties that are `readOnly` are missing unless something has set them already. */
+  /**
+   * The item to write, which the hook may change or replace. Properties that are `readOnly` are missing unless
+   * something has set them already.
+   */
   readonly item: Item
-  /** The stored item; undefined on create. */
+  /** A copy of the stored item; undefined on create. */
   readonly before: Readonly<Item> | undefined
   /** The values of a new item that no client can choose: those that the scope of the caller, or the URI, sets. */
   readonly imposed: Readonly<Partial<Item>>
@@ -58,9 +61,9 @@ export interface CommittedChange<Item> {
   readonly action: 'create' | 'replace' | 'update' | 'remove'
   /** The name of the custom action that has written the item, as an `update`; undefined for the other writes. */
   readonly customAction: string | undefined
-  /** The item before the write; undefined on create. */
+  /** A copy of the item before the write; undefined on create. */
   readonly before: Readonly<Item> | undefined
-  /** The item after the write; undefined on remove. */
+  /** A copy of the item after the write; undefined on remove. */
   readonly after: Readonly<Item> | undefined
   /** The caller of the request, or of the call from code; undefined if anonymous, and for the app itself. */
   readonly caller: Caller | undefined
@@ -123,7 +126,11 @@ type PendingProperty = 'customAction' | 'before' | 'caller' | 'initiator' | 'req
 export type PendingWrite<Item> = Pick<CommittedChange<Item>, PendingProperty> & {
   readonly transaction: Transaction
 } & (
-  | { readonly action: 'create' | 'replace' | 'update', readonly item: Readonly<Item> }
+  | {
+    readonly action: 'create' | 'replace' | 'update'
+    /** The item to write, which the hook may change or replace. */
+    readonly item: Item
+  }
   | { readonly action: 'remove', readonly item: undefined }
 )
 
@@ -244,17 +251,18 @@ export interface ListOptions<Item> {
 /** Functions that are called around a write. */
 export interface HookOptions<Item> {
   /**
-   * Called with valid content, before the whole item is validated and written. Returns the item to write. A throw
-   * refuses the write. After a race it is called again.
+   * Called with valid content, before the whole item is validated and written. Changes the item, or returns another
+   * one to write. A throw refuses the write. After a race it is called again.
    *
    * @default the item is written as the client sent it
    * @example
    * beforeValidation: async ({ item, before }) => ({ ...item, slug: before?.slug ?? await createSlug(item.title) })
    */
-  beforeValidation? (change: Change<Item>): Item | Promise<Item>
+  beforeValidation? (change: Change<Item>): Item | void | Promise<Item | void>
   /**
-   * Called inside the transaction of a write, before it is stored, also for a DELETE. Returns another item to write, or
-   * nothing. A throw refuses the write and undoes everything in the transaction. Called again after a race.
+   * Called inside the transaction of a write, before it is stored, also for a DELETE. Changes the item, returns another
+   * one to write, or does neither. A throw refuses the write and undoes everything in the transaction. Called again
+   * after a race.
    *
    * @default the item is written as it was validated
    * @example

@@ -1,6 +1,8 @@
+import tap from 'tap'
 import type { Definition, Shape, Storage } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { databases } from './storage/databases.ts'
+import type { Available, Database } from './storage/databases.ts'
 
 // For tests of behavior that must be the same with every storage.
 
@@ -21,21 +23,38 @@ export interface TestStorage {
   open(t: Closing): Promise<OpenStorage>
 }
 
-const sqlite = databases.find(({ name }) => name === 'sqlite')!
+const opened = new Map<Available, Promise<Database>>()
 
-export const storages: readonly TestStorage[] = [
+/** Starting a server takes longer than most tests, so the tests of a file share it. */
+function openOnce (available: Available): Promise<Database> {
+  const database = opened.get(available) ?? available.open()
+  opened.set(available, database)
+  return database
+}
+
+tap.teardown(async () => {
+  for (const database of opened.values()) await (await database).end()
+})
+
+/** Memory and every database. The tables of a test are removed when it ends. */
+export const allStorages: readonly TestStorage[] = [
   { name: 'memory', skip: false, open: async () => ({ storage: memory(), async prepare () {} }) },
-  {
-    name: 'SQLite',
-    skip: sqlite.skip,
+  ...databases.map((available): TestStorage => ({
+    name: available.name === 'sqlite' ? 'SQLite' : available.name,
+    skip: available.skip,
     async open (t) {
-      const database = await sqlite.open()
-      t.after(() => database.end())
+      const database = await openOnce(available)
       const adapter = database.adapter()
       return {
         storage: adapter,
-        prepare: (definition) => adapter.createTable(definition)
+        async prepare (definition) {
+          await adapter.createTable(definition)
+          t.after(() => database.run(`DROP TABLE ${definition.name}`))
+        }
       }
     }
-  }
+  }))
 ]
+
+/** Those that need no server. */
+export const storages = allStorages.filter(({ name }) => name === 'memory' || name === 'SQLite')

@@ -29,7 +29,7 @@ import { Malformed } from '../formats/format.ts'
 import { parseIJson } from '../formats/i-json.ts'
 import { toPointer } from '../http/json-pointer.ts'
 import { joinFilters } from '../storage/filter.ts'
-import { isObject } from '../http/json-value.ts'
+import { cloneJson, isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { getPosition } from '../listing/cursor.ts'
 import type { ListQuery } from '../listing/list-query.ts'
@@ -385,7 +385,8 @@ async function openCall (
   }
   const toStored = (entry: Entry<object>, related?: RelatedData): StoredItem<object> => ({
     id: entry.id,
-    item: addRelated(isApp ? entry.item : view.type.show(entry.item), related?.addition?.add(entry)),
+    // A copy, which the app may change: the storage or another hook has the same item.
+    item: cloneJson(addRelated(isApp ? entry.item : view.type.show(entry.item), related?.addition?.add(entry))),
     get tag () {
       return buildEtag(presentation, view.type.getVersion(entry), format)
     }

@@ -41,7 +41,6 @@ export async function buildItem (
     ? await type.refine(drafted, { isDraft: true, id, fixed })
     : drafted
   if (draft instanceof Problem) return draft
-  // The hook may change its argument.
   const draftId: unknown = Reflect.get(draft, type.id.property)
   const complete = hooks.beforeValidation === undefined
     ? type.complete(draft)
@@ -90,21 +89,21 @@ interface ProposedItem {
   readonly id: Id | undefined
 }
 
-/** Calls `hooks.beforeValidation` and validates the item that it returns. */
+/** Calls `hooks.beforeValidation`, and validates the item that it returns, or has changed. */
 async function callBeforeValidation (
   { collection: { hooks }, view: { type }, scope, fixed, customAction, caller, initiator, request }: Operation,
   { action, item: proposed, before, id }: ProposedItem
 ): Promise<object | Problem> {
-  // The hook may change its argument, which shares objects with the stored item.
-  const item = before === undefined ? proposed : cloneJson(proposed)
+  // The hook may change what it gets. Only the item has an effect.
+  const item = cloneJson(proposed)
   let returned: unknown
   try {
     returned = await hooks.beforeValidation!({
       action,
       customAction,
       item,
-      before: before?.item,
-      imposed: before === undefined ? { ...scope?.values, ...fixed } : {},
+      before: cloneJson(before?.item),
+      imposed: before === undefined ? cloneJson({ ...scope?.values, ...fixed }) : {},
       caller,
       initiator,
       request
@@ -113,7 +112,8 @@ async function callBeforeValidation (
     // It goes to the error handler unchanged, and refuses the write with its own message.
     throw new HookError(error)
   }
-  return returned instanceof Problem ? returned : type.accept(returned, { source: 'The hook beforeValidation', id })
+  if (returned instanceof Problem) return returned
+  return type.accept(returned === undefined ? item : returned, { source: 'The hook beforeValidation', id })
 }
 
 /** An id that the library has not generated must be one that a URI can contain, or no client could reach the item. */

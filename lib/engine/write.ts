@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { checkScope } from '../access/scope.ts'
+import { cloneJson, freezeJson, isEqual } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { CommittedChange } from '../options.ts'
 import { isRefusal, refusalToProblem } from '../response/refusal.ts'
@@ -232,7 +233,9 @@ async function writeWithHooks (
   return after
 }
 
-/** Calls `hooks.beforeWrite`, and validates the item that it returns; undefined if it returns none. */
+/**
+ * Calls `hooks.beforeWrite`, and validates the item that it returns, or has changed; undefined if it changes nothing.
+ */
 async function callBeforeWrite (
   operation: Operation,
   { action, before, item: given }: ItemChange,
@@ -241,16 +244,18 @@ async function callBeforeWrite (
   const { collection, customAction, caller, initiator, request, scope, view: { type } } = operation
   const { hooks, id: { property } } = collection
   if (hooks.beforeWrite === undefined) return undefined
-  const context = { customAction, before: before?.item, caller, initiator, request, transaction }
+  // The hook may change what it gets. Only the item has an effect.
+  const draft = cloneJson(given)
+  const context = { customAction, before: cloneJson(before?.item), caller, initiator, request, transaction }
   const returned: unknown = await transaction.callHook(() => {
-    if (action === 'remove' || given === undefined) {
+    if (action === 'remove' || draft === undefined) {
       return hooks.beforeWrite!({ ...context, action: 'remove', item: undefined })
     }
-    return hooks.beforeWrite!({ ...context, action, item: given })
+    return hooks.beforeWrite!({ ...context, action, item: draft })
   })
-  if (returned === undefined || given === undefined) return undefined
+  if (given === undefined || (returned === undefined && isEqual(draft, given))) return undefined
   const id: unknown = Reflect.get(given, property)
-  const accepted = type.accept(returned, { source: 'The hook beforeWrite', id })
+  const accepted = type.accept(returned === undefined ? draft : returned, { source: 'The hook beforeWrite', id })
   if (accepted instanceof Problem) return accepted
   const item = await type.refine(accepted, { id })
   return item instanceof Problem || scope === undefined ? item : checkScope(item, scope) ?? item
@@ -268,20 +273,27 @@ async function callAfterWrite (
 ): Promise<void> {
   const { attached: { onWrite }, hooks } = operation.collection
   if (onWrite !== undefined) {
-    await transaction.callHook(() => onWrite({ action, before, after, operation, transaction }, storage))
+    const event = { action, before: protectEntry(before), after: protectEntry(after), operation, transaction }
+    await transaction.callHook(() => onWrite(event, storage))
   }
   if (hooks.afterWrite === undefined) return
   const { customAction, caller, initiator, request } = operation
   await transaction.callHook(() => hooks.afterWrite!({
     action,
     customAction,
-    before: before?.item,
-    after: after?.item,
+    before: cloneJson(before?.item),
+    after: cloneJson(after?.item),
     caller,
     initiator,
     request,
     transaction
   }))
+}
+
+/** Features cannot change what is written and sent. Storages that keep their entries freeze them themselves. */
+function protectEntry (entry: Entry<object> | undefined): Entry<object> | undefined {
+  if (entry === undefined || Object.isFrozen(entry)) return entry
+  return Object.freeze({ ...entry, item: freezeJson(entry.item) })
 }
 
 /** How often a write is attempted that loses every race. */
@@ -345,21 +357,20 @@ export async function notifyChanges (
   changes: readonly WrittenChange[]
 ): Promise<void> {
   if (hooks.afterCommit === undefined) return
-  const notify = async ({ action, before, after }: WrittenChange): Promise<void> => {
-    const change: Pick<CommittedChange<object>, 'action' | 'before' | 'after'> = {
-      action,
-      before: before?.item,
-      after: after?.item
-    }
+  const notify = async (change: CommittedChange<object>): Promise<void> => {
+    const { action } = change
     try {
-      await hooks.afterCommit?.({ ...change, customAction, caller, initiator, request })
+      await hooks.afterCommit?.(change)
     } catch (err) {
       const done = customAction ?? action
       const message = `the hook afterCommit of the collection ${name} failed after the action ${done}`
       log.error({ collection: name, action: done, err }, message)
     }
   }
-  for (const change of changes) {
+  for (const { action, before, after } of changes) {
+    // Copies, which the hook may change.
+    const items = { before: cloneJson(before?.item), after: cloneJson(after?.item) }
+    const change = { action, ...items, customAction, caller, initiator, request }
     if (transaction === undefined) await notify(change)
     else transaction.notifications.push(() => notify(change))
   }

@@ -6,7 +6,7 @@ import type { BasicCalls, CollectionCalls } from '../engine/call-types.ts'
 import type { Definition } from '../collection.ts'
 import { formatValue } from '../format-value.ts'
 import { HookError } from '../failure.ts'
-import { cloneJson, isObject } from '../http/json-value.ts'
+import { cloneJson, freezeJson, isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { AddedAction } from '../engine/action-info.ts'
 import { buildReturnedItem } from '../engine/build.ts'
@@ -350,7 +350,8 @@ function createAction (host: Host, name: string, options: UntypedOptions): Custo
 
 /** Links are built while a response is rendered, so the function cannot be asynchronous. */
 function callWhen (name: string, when: NonNullable<UntypedOptions['when']>, item: object): unknown {
-  return refusePromise(when({ item }), `The function when of the action "${name}"`, 'true, false or a text')
+  const source = `The function when of the action "${name}"`
+  return refusePromise(when({ item: freezeJson(item) }), source, 'true, false or a text')
 }
 
 /** 422 for properties with the name of one that the caller does not see. */

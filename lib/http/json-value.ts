@@ -37,6 +37,32 @@ export function cloneJson (value: unknown): unknown {
   return copy
 }
 
+/**
+ * Copies a value of the app as `JSON.stringify()` reads it: a Date becomes text, and properties that are undefined are
+ * left out. Other values that JSON does not have stay, so that validation refuses them.
+ */
+export function toJsonValue (value: unknown): unknown {
+  const plain: unknown = isObject(value) && typeof value.toJSON === 'function' ? value.toJSON() : value
+  if (Array.isArray(plain)) return plain.map(toJsonValue)
+  if (!isObject(plain)) return plain
+  const copy: JsonObject = { ...plain }
+  for (const name of Object.keys(copy)) {
+    const inner = copy[name]
+    if (inner === undefined) delete copy[name]
+    else if (typeof inner === 'object' && inner !== null) copy[name] = toJsonValue(inner)
+  }
+  return copy
+}
+
+/** Freezes a value that JSON can have, and everything in it. A frozen one is taken to be frozen as a whole. */
+export function freezeJson<Value extends object> (value: Value): Readonly<Value> {
+  if (Object.isFrozen(value)) return value
+  for (const inner of Object.values(value)) {
+    if (typeof inner === 'object' && inner !== null) freezeJson(inner)
+  }
+  return Object.freeze(value)
+}
+
 /** Whether arrays and objects are nested in more levels than these. */
 export function isDeeperThan (value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false

@@ -1,6 +1,7 @@
 import type { Link, Links } from '../formats/format.ts'
 import { formatLink } from '../http/link.ts'
 import type { LinkValue } from '../http/link.ts'
+import { freezeJson } from '../http/json-value.ts'
 import type { Entry, Id } from '../storage/contract.ts'
 import { isUuid } from '../schema/uuid.ts'
 import type { Presentation } from './presentation.ts'
@@ -45,6 +46,7 @@ export function buildItemLinks (presentation: Presentation, entry: Entry<object>
     ...links !== undefined && buildOwnLinks(presentation, entry)
   }
   if (itemLinks.length === 0) return own
+  freezeJson(entry.item)
   return mergeLinks(own, itemLinks.map((build) => build(entry, { ...place, type })))
 }
 
@@ -84,7 +86,7 @@ function buildActionLinks (presentation: Presentation, entry: Entry<object>, sel
 /** Builds the links of the definition. If its function fails for an item, the others are sent nevertheless. */
 function buildOwnLinks ({ inputs }: Presentation, { id, item }: Entry<object>): Links {
   try {
-    return refusePromise(inputs.http.links!({ item }), 'The function links', 'the links')
+    return refusePromise(inputs.http.links!({ item: freezeJson(item) }), 'The function links', 'the links')
   } catch (error) {
     inputs.app.linkFailures?.report('links', id, error)
     return {}

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { toPointer } from '../http/json-pointer.ts'
-import { isEqual, isObject } from '../http/json-value.ts'
+import { isEqual, isObject, toJsonValue } from '../http/json-value.ts'
 import type { JsonObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
@@ -238,9 +238,16 @@ export class ItemType {
     return failures === undefined ? draft : validationProblem(failures)
   }
 
-  /** Validates what a function of the app has returned. Throws if it is not an item, or has another id. */
-  accept (returned: unknown, { source, id }: ReturnedItem): object | Problem {
-    const item: unknown = normalizeDates(returned, this.dateTimes)
+  /**
+   * Validates what a function of the app has returned, and returns a copy, since the app may keep and change it. Throws
+   * if it is not an item, or has another id.
+   */
+  accept (returned: unknown, by: ReturnedItem): object | Problem {
+    return this.#acceptCopy(toJsonValue(returned), by)
+  }
+
+  #acceptCopy (copy: unknown, { source, id }: ReturnedItem): object | Problem {
+    const item: unknown = normalizeDates(copy, this.dateTimes)
     if (!isObject(item)) {
       throw new TypeError(`${source} of the collection ${this.name} returned no item. Return the item to write.`)
     }
@@ -256,13 +263,12 @@ export class ItemType {
   /** The same for an item that replaces another one. The library sets its timestamps. */
   acceptChanged (returned: unknown, base: object, by: ReturnedItem): object | Problem {
     const { created, updated } = this.timestamps
-    // The app may keep what it returned.
-    const item: unknown = isObject(returned) ? { ...returned } : returned
+    const item = toJsonValue(returned)
     if (isObject(item)) {
       if (created !== undefined) item[created] = Reflect.get(base, created)
       if (updated !== undefined) item[updated] = getNextTimestamp(Reflect.get(base, updated))
     }
-    return this.accept(item, by)
+    return this.#acceptCopy(item, by)
   }
 
   /** Checks an item that is valid by its JSON Schema with the library of the schema, which can change values. */

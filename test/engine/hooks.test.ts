@@ -738,7 +738,7 @@ test('the item that beforeValidation returns is validated', async (t) => {
     t.equal(changed.statusCode, 500, 'an id cannot change')
     t.match(lines.pop(), { err: { message: /beforeValidation of the collection slugs changed the id/ } })
   }
-  give = () => undefined
+  give = () => null
   t.equal((await request(app, `PATCH ${at}`, { content: { name: 'b' } })).statusCode, 500)
   t.match(lines.pop(), {
     err: { message: /beforeValidation of the collection things returned no item\. Return the item/ }
