@@ -487,7 +487,21 @@ function toQuery ({ hasRelations }: CallHost, query: object, names: readonly str
   if (unknown !== undefined) {
     throw new TypeError(`A query has no property "${unknown}". Available properties: ${known.join(', ')}.`)
   }
+  checkFilters(query)
   return toJson(query)
+}
+
+/** Refuses a value that is undefined in a filter, also in one of `expand`: without it, the filter matches more. */
+function checkFilters (value: unknown, at: readonly string[] = [], isInFilter = false): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, inner] of Object.entries(value)) {
+    const path = [...at, name]
+    if (inner === undefined && isInFilter) {
+      throw new TypeError(`The query has no value at ${path.join('.')}. Remove the property from the filter ` +
+        'if it must not be compared, or use its operator null for items without a value.')
+    }
+    checkFilters(inner, path, isInFilter || name === 'filter')
+  }
 }
 
 /** The operation with a query. Layers may change the view by which it is parsed. */

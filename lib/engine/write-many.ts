@@ -8,6 +8,7 @@ import { logUnreadable } from '../listing/unreadable.ts'
 import { isRefusal, refusalToProblem } from '../response/refusal.ts'
 import { validationProblem } from '../schema/failures.ts'
 import type { Context, Entry, Id, Page, Query, Refusal, Storage } from '../storage/contract.ts'
+import { isEmptyFilter } from '../storage/filter.ts'
 import { buildItem } from './build.ts'
 import { changeOperation } from './operation.ts'
 import type { ChangeRefusal, ItemChange, Operation, Outcome, Run, WriteMany } from './operation.ts'
@@ -111,7 +112,7 @@ function readQuery (operation: Operation, maximum: number): Query | Problem {
     })
   }
   const { filter, search } = listQuery
-  if (filter === undefined && search === undefined) {
+  if (search === undefined && (filter === undefined || isEmptyFilter(filter))) {
     return problem('invalid-query', {
       detail: 'A write to several items needs a condition, such as id.in=1,2. It would write to all items otherwise.'
     })

@@ -574,6 +574,10 @@ test('an empty or invalid scope returns 500 and logs the error', async (t) => {
   for (const [given, message] of [
     [{}, /neither filter nor values/],
     [{ values: {} }, /neither filter nor values/],
+    [{ filter: { all: [] } }, /a filter without conditions/],
+    [{ filter: { any: [{ property: 'owner', is: 'eq', value: 'ada' }, { all: [] }] } }, /a filter without conditions/],
+    [{ filter: { property: 'owner', is: 'eq', value: undefined } }, /no value for "owner"/],
+    [{ filter: { not: { property: 'owner', is: 'in', value: ['ada', undefined] } } }, /no value for "owner"/],
     [{ values: { owner: undefined } }, /no value for "owner"/],
     [{ filter: { property: 'owner', is: 'eq', value: 'ada' }, values: { owner: undefined } }, /no value for "owner"/],
     [{ values: { place: { city: 'x' } } }, /no filter can compare/],

@@ -814,12 +814,25 @@ test('from code, mistakes are refused', async (t) => {
   })
   await t.rejects(calls.updateMany({}, { status: 'open' }), { code: 'invalid-query' })
   await t.rejects(calls.updateMany({ filter: {} }, { status: 'open' }), { code: 'invalid-query' })
-  await t.rejects(calls.removeMany({ filter: { all: [] } }), { code: 'invalid-query' })
+  for (const filter of [{ all: [] }, { any: [{ status: 'open' }, {}] }, { not: { any: [] } }, { not: { not: {} } }]) {
+    await t.rejects(calls.removeMany({ filter }), { code: 'invalid-query' }, JSON.stringify(filter))
+  }
   await t.rejects(calls.removeMany({ filter: { status: 'open' }, limit: 1 } as never), {
     message: 'A query has no property "limit". Available properties: filter, q.'
   })
   await t.rejects(calls.updateMany({ filter: { status: 'open' } }, [] as never), { code: 'validation-failed' })
   await calls.createMany([{ status: 'open' }])
+  for (const [filter, at] of [
+    [{ status: 'open', customer: undefined }, 'filter.customer'],
+    [{ status: 'open', any: [{ customer: undefined }] }, 'filter.any.0.customer'],
+    [{ 'customer.in': ['ada', undefined] }, 'filter.customer.in.1']
+  ] as const) {
+    const message = new RegExp(`^The query has no value at ${at.replaceAll('.', '\\.')}\\. Remove the property`)
+    await t.rejects(calls.removeMany({ filter } as never), { name: 'TypeError', message })
+    await t.rejects(calls.updateMany({ filter } as never, { status: 'draft' }), { name: 'TypeError', message })
+    await t.rejects(calls.list({ filter } as never).next(), { name: 'TypeError', message })
+  }
+  t.strictSame((await calls.list().next()).value?.item.status, 'open', 'nothing was changed')
   const refused = calls.updateMany({ filter: { status: 'open' } }, { status: 'lost' })
   await t.rejects(refused, { code: 'validation-failed', message: /Item 1/ })
 })
