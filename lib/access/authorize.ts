@@ -114,15 +114,34 @@ async function evaluateRule (access: AccessRules, context: AccessContext): Promi
   return problem(needsCredentials ? 'unauthenticated' : 'forbidden')
 }
 
+type CallAuthorization = Pick<Authorization, 'caller' | 'scope' | 'conditionScope' | 'hidden'>
+
+interface CalledActions {
+  readonly action: AnyActionName
+  /** An action that the caller must be allowed to call as well. */
+  readonly other: AnyActionName | undefined
+}
+
 /**
- * What a caller may do and see if code of the app calls the action on its behalf; throws if it may not call it, or the
- * other action.
+ * What a caller may do and see if code of the app calls the action on its behalf; throws if it may not call it, or may
+ * not read the collection that this one is nested in.
  */
 export async function authorizeCall (
   collection: Collection,
-  { action, other }: { readonly action: AnyActionName, readonly other: AnyActionName | undefined },
+  actions: CalledActions,
   caller: Caller | undefined
-): Promise<Pick<Authorization, 'caller' | 'scope' | 'conditionScope' | 'hidden'>> {
+): Promise<CallAuthorization & Pick<Authorization, 'parentScope'>> {
+  const { parent } = collection.attached
+  const outer = parent && await authorizeCallAlone(parent.collection, { action: 'read', other: undefined }, caller)
+  return { ...await authorizeCallAlone(collection, actions, caller), parentScope: outer?.scope }
+}
+
+/** The same by the rules of the collection alone. */
+export async function authorizeCallAlone (
+  collection: Collection,
+  { action, other }: CalledActions,
+  caller: Caller | undefined
+): Promise<CallAuthorization> {
   const { access } = collection
   const context = { caller, action, request: undefined }
   const otherContext = other && { ...context, action: other }

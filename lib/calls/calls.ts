@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { authorizeCall, isCallAllowed } from '../access/authorize.ts'
+import { buildParentFilter, canRelateToParent } from '../access/parent.ts'
 import type { ActionName } from '../action.ts'
 import { withCallTrace } from '../routes/trace-action.ts'
 import type {
@@ -40,7 +41,7 @@ import type { ParsedContent } from '../request/request.ts'
 import { refusalToProblem } from '../response/refusal.ts'
 import { buildEtag } from '../response/representation.ts'
 import { validationProblem } from '../schema/failures.ts'
-import type { Entry, Id } from '../storage/contract.ts'
+import type { Entry, Filter, Id } from '../storage/contract.ts'
 
 // Calls from code: what `app.collection(definition)` returns. They are operations of the engine, as HTTP requests are.
 
@@ -334,6 +335,7 @@ async function openCall (
   // The conditions of a write to several items read.
   const other = action.bulk?.run === undefined ? undefined : 'list'
   const access = isApp ? undefined : await authorizeCall(collection, { action: action.name, other }, caller)
+  const withinParent = access && createParentFilter(collection, access.parentScope?.filter)
   const view = isApp ? getAppView(collection) : getView(collection, access?.hidden)
   const presentation = view.present()
   const format = collection.http.formats[0]!
@@ -358,11 +360,11 @@ async function openCall (
     initiator: isApp ? transaction?.initiator : caller,
     isApp,
     scope: access?.scope,
-    parentScope: undefined,
+    parentScope: access?.parentScope?.filter,
     storage,
     context: {
       signal,
-      scope: joinFilters(access?.scope?.filter, access?.conditionScope?.filter),
+      scope: joinFilters(joinFilters(access?.scope?.filter, access?.conditionScope?.filter), withinParent),
       lock: transaction !== undefined
     },
     transaction,
@@ -392,6 +394,16 @@ async function openCall (
     }
   })
   return { operation, toStored }
+}
+
+/** Items of a nested collection exist for a caller if their parents do. The call does not name a parent. */
+function createParentFilter (collection: Collection, scope: Filter | undefined): Filter | undefined {
+  const { name, attached: { parent } } = collection
+  if (parent === undefined) return undefined
+  if (canRelateToParent(collection, parent)) return buildParentFilter(parent, scope)
+  throw new TypeError(`A call for a caller cannot find out which items of ${name} it can read: ` +
+    `${name} is nested in ${parent.collection.name}, but their rows cannot be related. Store both in one database, ` +
+    'or call as the app itself, without the option caller.')
 }
 
 /** Runs the work in a transaction. */

@@ -7,6 +7,7 @@ import { validationProblem } from '../schema/failures.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import type { Entry, Id } from '../storage/contract.ts'
 import type { Operation } from './operation.ts'
+import { checkParent } from './parent.ts'
 
 // The item that a write stores: the draft from the content, the hook of the app, and the checks of the whole.
 
@@ -33,7 +34,7 @@ export async function buildItem (
   operation: Operation,
   { kind, content, before, base = before?.item, id = before?.id }: ItemSource
 ): Promise<BuiltItem | Problem> {
-  const { collection: { hooks }, fixed, scope, view: { type } } = operation
+  const { collection: { attached: { parent }, hooks }, fixed, scope, view: { type } } = operation
   const drafted = type.draft({ kind, content, base, id, fixed, scope: scope?.values })
   if (drafted instanceof Problem) return drafted
   // The hook gets valid content, such as a password that it hashes.
@@ -51,6 +52,7 @@ export async function buildItem (
   if (item instanceof Problem) return item
   return (before === undefined ? checkAddress(type, item, draftId) : undefined) ??
     (scope && checkScope(item, scope)) ??
+    (parent && await checkParent(operation, item, before)) ??
     { item }
 }
 
@@ -78,7 +80,7 @@ export async function buildReturnedItem (
   if (complete instanceof Problem) return complete
   const item = await type.refine(complete, { id: before.id, fixed })
   if (item instanceof Problem) return item
-  return (scope && checkScope(item, scope)) ?? item
+  return (scope && checkScope(item, scope)) ?? await checkParent(operation, item, before) ?? item
 }
 
 interface ProposedItem {

@@ -3,10 +3,10 @@ import { toCollection } from '../collection.ts'
 import type { Collection, Definition } from '../collection.ts'
 import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from './action-info.ts'
 import { problem } from '../http/problems.ts'
-import { withScope } from '../storage/filter.ts'
 import { create, innermost, list, read, remove, replace, update } from './actions.ts'
 import { composeSteps, describeSteps } from './compose.ts'
 import type { Door, Run, Steps } from './operation.ts'
+import { findParent } from './parent.ts'
 
 // One engine for all doors: authorize -> [ find -> check -> content -> validate -> write ] -> outcome.
 
@@ -61,17 +61,13 @@ function getStepsName ({ name, bulk, aggregate }: ActionInfo): string {
   return bulk === undefined ? name : `${name}Many`
 }
 
-/** 404 if the parent of a nested collection does not exist for the caller. From code, the URI sets no parent. */
+/** 404 if the parent in the URI does not exist for the caller. */
 function withParentCheck ({ attached: { parent } }: Collection, next: Run): Run {
   if (parent === undefined) return next
   return async (operation) => {
     const id = operation.fixed?.[parent.property]
     if (id === undefined) return next(operation)
-    const context = withScope(operation.parentScope, operation.context)
-    // A part of a batch may be about a parent that an earlier part has created.
-    const storage = operation.transaction?.join(parent.collection) ?? parent.collection.storage
-    const entry = await storage.find(id, context)
-    return entry === undefined ? problem('not-found') : next(operation)
+    return await findParent(operation, parent, id) === undefined ? problem('not-found') : next(operation)
   }
 }
 

@@ -1,4 +1,5 @@
-import { authorizeCall, evaluateAccess } from '../access/authorize.ts'
+import { authorizeCallAlone, evaluateAccess } from '../access/authorize.ts'
+import { buildParentFilter } from '../access/parent.ts'
 import { dependsOnCaller } from '../access/rules.ts'
 import { readScope } from '../access/scope.ts'
 import { findHidden } from '../access/visible.ts'
@@ -9,7 +10,6 @@ import type { View } from '../engine/view.ts'
 import { Problem } from '../http/problems.ts'
 import type { Lists } from '../listing/lists.ts'
 import { joinFilters } from '../storage/filter.ts'
-import { toBaseRows } from '../storage/related.ts'
 import type { Filter } from '../storage/contract.ts'
 import { extendLists } from './extend-lists.ts'
 import type { Mentions } from './mentions.ts'
@@ -117,9 +117,7 @@ export class RelationAccess {
     if (own === undefined || parent === undefined) return own
     const outer = await this.readRows(parent.collection, 'read')
     if (outer === undefined) return undefined
-    const { storage, id: { property: equals } } = parent.collection
-    const isWithin: Filter = { related: { property: parent.property, equals, ...toBaseRows(storage, outer.scope) } }
-    return { ...own, scope: joinFilters(own.scope, isWithin) }
+    return { ...own, scope: joinFilters(own.scope, buildParentFilter(parent, outer.scope)) }
   }
 
   async #authorizeAlone (
@@ -129,7 +127,8 @@ export class RelationAccess {
     const { isApp, request, caller } = this.#operation
     if (isApp) return { view: getAppView(collection), scope: undefined }
     if (request === undefined) {
-      const allowed = await authorizeCall(collection, { action, other: undefined }, caller).catch(refusedToUndefined)
+      const actions = { action, other: undefined }
+      const allowed = await authorizeCallAlone(collection, actions, caller).catch(refusedToUndefined)
       return allowed && { view: getView(collection, allowed.hidden), scope: allowed.scope?.filter }
     }
     const { access } = collection

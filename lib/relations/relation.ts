@@ -1,3 +1,4 @@
+import { canRelateToParent } from '../access/parent.ts'
 import { checkHooks } from '../access/check-hooks.ts'
 import { toCollection, isDefinition } from '../collection.ts'
 import type { Collection } from '../collection.ts'
@@ -239,12 +240,10 @@ export function checkRelations (collection: Collection): void {
 }
 
 /** Whether the caller can see the parent of a nested item is part of each statement. */
-function checkParent ({ name, to }: Relation, { name: owner, attached: { parent }, storage }: Collection): void {
-  if (parent === undefined) return
-  const { database, supports } = storage
-  const other = parent.collection
-  if (database !== undefined && database === other.storage.database && supports.relations === true) return
-  throw new BadOption(owner, `the relation "${name}" leads to ${to}, which is nested in ${other.name}, ` +
+function checkParent ({ name, to }: Relation, target: Collection): void {
+  const { name: owner, attached: { parent } } = target
+  if (parent === undefined || canRelateToParent(target, parent)) return
+  throw new BadOption(owner, `the relation "${name}" leads to ${to}, which is nested in ${parent.collection.name}, ` +
     'but their rows cannot be related. Store both in one database, or remove the relation.')
 }
 

@@ -1,0 +1,123 @@
+import { DatabaseSync } from 'node:sqlite'
+import { Type } from '@sinclair/typebox'
+import { test } from 'tap'
+import { action } from '../../lib/features/action.ts'
+import { bulk } from '../../lib/features/bulk.ts'
+import { softDelete } from '../../lib/features/soft-delete.ts'
+import { within } from '../../lib/features/within.ts'
+import { define, ProblemError } from '../../lib/index.ts'
+import type { Authenticate, Definition, Shape, Storage } from '../../lib/index.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { sqlite } from '../../lib/storage/sqlite.ts'
+import { build, request } from '../app.ts'
+import { allStorages } from '../storages.ts'
+
+// The rules of the parent of a nested collection apply to a caller through every door.
+
+const Project = Type.Object({
+  id: Type.Integer(),
+  owner: Type.String(),
+  removed: Type.Optional(Type.String({ format: 'date-time', readOnly: true }))
+})
+const Task = Type.Object({ id: Type.Integer(), projectId: Type.Integer(), title: Type.String() })
+
+const authenticate: Authenticate = ({ request }) => request.headers['x-user']?.toString()
+
+function defineProjects (storage: <Item extends object>(shape: Shape) => Storage<Item>): Definition {
+  return define({
+    name: 'projects',
+    schema: Project,
+    id: { generate: 'storage' },
+    storage,
+    access: {
+      authenticate,
+      allow: ({ caller, action }) => action !== 'read' || caller !== 'eve',
+      scope: ({ caller }) => caller === 'root' ? undefined : { values: { owner: String(caller) } }
+    }
+  }).with(softDelete({ property: 'removed' }))
+}
+
+const finish = action<typeof Task.static, 'finish'>('finish', {
+  run: ({ item }) => ({ ...item, title: 'finished' })
+})
+
+/** Returns the status of a refused call; 200 of the others. */
+async function status (call: Promise<unknown>): Promise<number> {
+  try {
+    await call
+    return 200
+  } catch (error) {
+    if (error instanceof ProblemError) return error.statusCode
+    throw error
+  }
+}
+
+const withoutContent = (code: number): number => code < 300 ? 200 : code
+
+for (const { name, skip, open } of allStorages) {
+  test(`${name}: a caller from code has the rights that it has over HTTP`, { skip }, async (t) => {
+    const { storage, prepare } = await open(t)
+    const projects = defineProjects(storage)
+    const tasks = define({ name: 'tasks', schema: Task, id: { generate: 'storage' }, storage, access: { authenticate } })
+      .with(bulk({ update: true, remove: true }), within(projects, 'projectId'), finish)
+    await prepare(projects)
+    await prepare(tasks)
+    const app = await build(t, [projects, tasks as Definition], { service: {} })
+    const asApp = app.collection(tasks)
+    for (const owner of ['ada', 'bob', 'ada']) await app.collection(projects).create({ owner })
+    for (const projectId of [1, 2, 3]) await asApp.create({ projectId, title: 'first' })
+    await request(app, 'DELETE /projects/3', { fields: { 'x-user': 'ada' } })
+
+    for (const caller of ['ada', 'bob', 'eve', 'root', undefined]) {
+      const fields = caller === undefined ? {} : { 'x-user': caller }
+      for (const id of [1, 2, 3]) {
+        const at = `/projects/${id}/tasks`
+        const sent = async (target: string, content?: unknown): Promise<number> => {
+          return withoutContent((await request(app, target, { content, fields })).statusCode)
+        }
+        const task = { projectId: id, title: 'second' }
+        for (const [what, overHttp, fromCode] of [
+          ['read', () => sent(`GET ${at}/${id}`), () => asApp.read(id, { caller })],
+          ['update', () => sent(`PATCH ${at}/${id}`, { title: 'x' }), () => asApp.update(id, { title: 'x' }, { caller })],
+          ['replace', () => sent(`PUT ${at}/${id}`, { title: 'y' }), () => asApp.replace(id, { ...task }, { caller })],
+          ['finish', () => sent(`POST ${at}/${id}/finish`, {}), () => asApp.finish(id, {}, { caller })]
+        ] as const) {
+          t.equal(await status(fromCode()), await overHttp(), `${caller} may ${what} in ${id}`)
+        }
+        const http = await sent(`POST ${at}`, { title: 'second' })
+        const code = await status(asApp.create(task, { caller }))
+        t.equal(code === 422 ? 404 : code, http, `${caller} may create in ${id}`)
+      }
+    }
+
+    const titles = async (caller: string): Promise<unknown[]> => {
+      const seen: number[] = []
+      for await (const { item } of asApp.list({ sort: ['id'] }, { caller })) seen.push(item.projectId)
+      return [...new Set(seen)]
+    }
+    t.strictSame([await titles('ada'), await titles('bob'), await titles('root')], [[1], [2], [1, 2]])
+    await t.rejects(asApp.update(1, { projectId: 2 }, { caller: 'ada' }), {
+      statusCode: 422,
+      errors: [{ pointer: '/projectId', message: 'is outside the scope of the caller' }]
+    }, 'an item cannot be moved to a parent that the caller cannot read')
+    const everything = { filter: { 'id.gte': 0 } }
+    const changed = await asApp.updateMany(everything, { title: 'ada was here' }, { caller: 'ada' })
+    const own: unknown[] = []
+    for await (const { id } of asApp.list({ filter: { projectId: 1 } })) own.push(id)
+    t.strictSame(changed.ids, own)
+    await asApp.removeMany(everything, { caller: 'bob' })
+    t.strictSame([await titles('bob'), await titles('ada')], [[], [1]])
+  })
+}
+
+test('a caller is refused if its items and their parents are in different databases', async (t) => {
+  const projects = defineProjects(memory())
+  const adapter = sqlite(new DatabaseSync(':memory:'))
+  const tasks = define({ name: 'tasks', schema: Task, id: { generate: 'storage' }, storage: adapter })
+    .with(within(projects, 'projectId'))
+  await adapter.createTable(tasks)
+  const app = await build(t, [projects, tasks], { service: {} })
+  const calls = app.collection(tasks)
+  await calls.create({ projectId: 1, title: 'by the app' })
+  await t.rejects(calls.read(1, { caller: 'root' }), { name: 'TypeError', message: /their rows cannot be related/ })
+})
