@@ -9,14 +9,16 @@ export const root = fileURLToPath(new URL('..', import.meta.url))
 export function run (
   command: string,
   parameters: readonly string[],
-  folder: string
+  folder: string,
+  variables: Readonly<Record<string, string>> = {}
 ): { status: number | null; output: string } {
   // If the tests run in `npx --call`, npm in the command would repeat that call.
   const { npm_config_call: call, npm_config_package: packages, ...environment } = process.env
   const { status, stdout, stderr, error } = spawnSync(command, parameters, {
     cwd: folder,
     encoding: 'utf8',
-    env: { ...environment, NODE_OPTIONS: '' }
+    env: { ...environment, ...variables, NODE_OPTIONS: '' },
+    maxBuffer: 256 * 2 ** 20
   })
   return { status, output: `${stdout}${stderr}${error ?? ''}` }
 }

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 
 /** These need servers, or take long. */
 const excluded = [
-  'bench', 'browser', 'caches', 'crashes', 'example-service', 'examples', 'engine/interruptions', 'package',
+  'bench', 'browser', 'caches', 'crashes', 'example-service', 'examples', 'engine/interruptions', 'package', 'packed',
   'storage/balancer', 'storage/encrypted', 'storage/galera', 'storage/pgbouncer', 'storage/pools', 'storage/redis',
   'storage/servers', 'transfers', 'batch/transfers'
 ]

@@ -1,3 +1,4 @@
+import { isDecodable } from '../http/percent-encoding.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Request } from './request.ts'
@@ -10,15 +11,6 @@ export function checkEncoding (search: string): Problem | undefined {
   if (!search.includes('%') || isDecodable(search)) return undefined
   const [name = ''] = search.split('&').find((parameter) => !isDecodable(parameter))?.split('=', 1) ?? []
   return badParameter(name, 'percent-encoded UTF-8. A percent sign itself is %25', `The query parameter "${name}"`)
-}
-
-function isDecodable (text: string): boolean {
-  try {
-    decodeURIComponent(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 type QueryTarget = Pick<Request, 'search' | 'query'>

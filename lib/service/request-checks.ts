@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { buildAllow } from '../http/allow.ts'
 import { isSameHost, isValidHost } from '../http/host.ts'
+import { isDecodable } from '../http/percent-encoding.ts'
 import { problem, formatProblem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
 import { hasUnknownTransferCoding } from '../http/transfer-encoding.ts'
@@ -50,13 +51,8 @@ function checkTarget ({ url = '', method }: IncomingMessage): Problem | undefine
     return problem('bad-request', { detail: 'Only OPTIONS can be sent to the whole server.' })
   }
   const [path = ''] = url.split('?', 1)
-  if (!path.includes('%')) return undefined
-  try {
-    decodeURIComponent(path)
-    return undefined
-  } catch {
-    return problem('bad-request', { detail: 'The path has a percent sign without two hexadecimal digits.' })
-  }
+  if (!path.includes('%') || isDecodable(path)) return undefined
+  return problem('bad-request', { detail: 'The path has a percent sign without two hexadecimal digits.' })
 }
 
 function checkRequest (request: IncomingMessage, methods: Methods): Problem | undefined {

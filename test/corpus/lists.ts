@@ -1,6 +1,5 @@
 import * as features from '../../lib/features/index.ts'
-import { toCollection } from '../../lib/collection.ts'
-import type { Collection } from '../../lib/collection.ts'
+import type { Definition } from '../../lib/index.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { ada, alan, grace, notes, users } from './collections.ts'
 import type { Area, Recorder } from './recorder.ts'
@@ -75,6 +74,7 @@ export const lists: Area = async (recorder) => {
     page = await recorder.send(`GET ${page.link(relation)}`)
   }
   await recorder.send(`GET /users?${'x'.repeat(9000)}`)
+  await recorder.send('GET /users?name=%FF')
   await recorder.send('HEAD /users?limit=1')
   await recorder.send('GET /users?limit=1', { headers: { accept: 'application/hal+json' } })
 }
@@ -139,7 +139,7 @@ export const expansion: Area = async (recorder) => {
     { people: users({ id: { generate: counter() } }), articles: notes({ name: 'articles' }) },
     { articles: { author: { to: 'people', property: 'owner' } } }
   )
-  await recorder.serve([toCollection(people), toCollection(articles)])
+  await recorder.serve([people as Definition, articles as Definition])
   const { location } = await recorder.send('POST /users', { content: ada })
   const owner = location.split('/').at(-1)!
   for (const content of [{ text: 'a', owner }, { text: 'b', owner: 'nobody' }, { text: 'c' }]) {
@@ -170,7 +170,7 @@ function counter (): () => string {
 
 export const profiles: Area = async (recorder) => {
   const dialects = { 'react-admin': features.reactAdmin, 'json-server': features.jsonServer, refine: features.refine }
-  const withProfile = (...names: Array<keyof typeof dialects>): Collection => {
+  const withProfile = (...names: Array<keyof typeof dialects>): Definition => {
     return users({ list: { search: ['name'] }, id: { generate: counter() } }).with(
       ...names.map((name) => dialects[name]())
     )

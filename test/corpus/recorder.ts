@@ -6,7 +6,7 @@ import { withoutPaths } from '../app.ts'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import collection from '../../lib/index.ts'
-import type { Collection } from '../../lib/collection.ts'
+import type { Definition } from '../../lib/index.ts'
 import { listen, Wire } from '../wire.ts'
 
 /** What a request sends besides its method and target. */
@@ -61,7 +61,7 @@ export class Recorder {
 
   /** Requests go to this app from now on. */
   async serve (
-    definitions: Collection | readonly Collection[],
+    definitions: Definition | readonly Definition[],
     { service: info, ...options }: FastifyServerOptions & { service?: ServiceOptions } = {}
   ): Promise<FastifyInstance> {
     const app = Fastify({ forceCloseConnections: true, ...options })
