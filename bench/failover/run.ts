@@ -107,6 +107,7 @@ interface Outcome extends Counts {
 /** Waits for the first write that succeeds. One that does not respond does not delay the others. */
 async function waitForWrite (cluster: Cluster): Promise<void> {
   let hasWritten = false
+  // eslint-disable-next-line no-unmodified-loop-condition
   while (!hasWritten) {
     cluster.write().then(() => { hasWritten = true }, () => {})
     await delay(100)

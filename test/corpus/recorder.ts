@@ -54,7 +54,7 @@ export function writeRecording (area: string, exchanges: readonly string[]): voi
  */
 export class Recorder {
   readonly exchanges: string[] = []
-  readonly #names = new Names()
+  readonly #names = new Names() // eslint-disable-line no-use-before-define
   readonly #closing: Array<() => Promise<unknown>> = []
   #port = 0
   #wire: Wire | undefined

@@ -1,4 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import helmet from '@fastify/helmet'
 import compress from '@fastify/compress'
 import { Type } from '@sinclair/typebox'
@@ -21,6 +24,7 @@ import { bulk } from '../../lib/features/bulk.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { within } from '../../lib/features/within.ts'
 import { ada, build, created, notes, request, users } from '../app.ts'
+import { root, scratch } from '../example.ts'
 
 const formats = [json, html]
 const accept = 'text/html'
@@ -1103,6 +1107,15 @@ test('html renders items and lists without details of the request', async (t) =>
   t.match(html.item({ id: 1 }, {}, {}), /<dt>id<\/dt><dd>1<\/dd>/)
   t.match(html.list([{ id: 1 }], { list: {}, items: [] }, {}), /<th scope="row"><bdi>1<\/bdi><\/th>/)
   t.match(html.describe({}), { type: 'string', maxLength: Number })
+})
+
+test('the script passes the linter', async (t) => {
+  const file = join(scratch(), 'page-script.js')
+  writeFileSync(file, script)
+  const linter = [join(root, 'node_modules/oxlint/bin/oxlint'), '--config', join(root, '.oxlintrc.json')]
+  const { status, stdout } = spawnSync(process.execPath, [...linter, file], { encoding: 'utf8' })
+  t.match(stdout, / on 1 file /)
+  t.equal(status, 0, stdout)
 })
 
 test('the script passes type checking against the DOM', async (t) => {

@@ -1,5 +1,5 @@
 // The script of pages, as text: a compiler or bundler must not change it, because the Content-Security-Policy has its
-// hash. eslint.config.js lints it, and test/formats/html.test.ts checks its types.
+// hash. test/formats/html.test.ts lints it and checks its types.
 
 /** Sends the forms with fetch, and shows errors at their fields. */
 export const script = String.raw`'use strict'
