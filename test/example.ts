@@ -11,6 +11,8 @@ import { watchServer } from './watchdog.ts'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
+export const nativeCompiler = join(root, '.ci/compiler/node_modules/typescript/bin/tsc')
+
 /** The parameters of Node.js in the command of `npm start`. */
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }
 export const parameters = scripts.start.replace(/^exec node /, '').split(' ')
