@@ -1,23 +1,28 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
-import { composePrograms } from './docs.ts'
+import { dirname, join, relative } from 'node:path'
+import { composePrograms, needsTestAll } from './docs.ts'
 import { nativeCompiler, root } from './example.ts'
 
 // Checks the types of the library, its tests and examples, and the programs of the docs, in one run of the compiler.
+// `node test/check-types.ts all` has those that need the packages of `npm run test:all` instead.
 
-const folder = join(root, '.tap', 'types')
+const isAll = process.argv[2] === 'all'
+const folder = join(root, isAll ? 'test/all/.tap/types' : '.tap/types')
 /** What the docs show is there to be read: a program may declare what it does not use. */
 const unused = /: error TS(6133|6192|6196|6198|6199): /
 
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
 writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-for (const { file, code } of composePrograms(folder)) writeFileSync(file, code)
-const { include } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8')) as { include: string[] }
+for (const program of composePrograms(folder)) {
+  if (needsTestAll(program) === isAll) writeFileSync(program.file, program.code)
+}
+const configuration = join(root, isAll ? 'test/all/tsconfig.json' : 'tsconfig.json')
+const { include } = JSON.parse(readFileSync(configuration, 'utf8')) as { include: string[] }
 writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({
-  extends: '../../tsconfig.json',
-  include: ['.', ...include.map((name) => join('../..', name))]
+  extends: relative(folder, configuration),
+  include: ['.', ...include.map((name) => relative(folder, join(dirname(configuration), name)))]
 }))
 
 const { stdout, stderr, status } = spawnSync(

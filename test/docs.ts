@@ -48,6 +48,15 @@ function resolveImports (code: string, folder: string): string {
   )
 }
 
+const { devDependencies } = JSON.parse(readFileSync(join(root, 'test/all/package.json'), 'utf8')) as {
+  devDependencies: Record<string, string>
+}
+
+/** Whether a program imports a package that only `npm run test:all` installs. */
+export function needsTestAll ({ code }: { readonly code: string }): boolean {
+  return Object.keys(devDependencies).some((name) => code.includes(`from '${name}`))
+}
+
 /** Returns the programs of all pages, with the files that they are to be written to. */
 export function composePrograms (folder: string): Program[] {
   return blocks.filter(({ language }) => language === 'ts' || language === 'js').map((block) => {

@@ -32,6 +32,9 @@ writeFileSync(join(scratch, 'tsconfig.json'), JSON.stringify({
 const noDrizzle = noServers || installDrizzle()
 mkdirSync(join(scratch, 'node_modules'), { recursive: true })
 symlinkSync(root, join(scratch, 'node_modules/fastify-collections'))
+for (const name of ['kysely', 'knex']) {
+  symlinkSync(join(root, 'test/all/node_modules', name), join(scratch, 'node_modules', name))
+}
 const skips: Readonly<Record<string, string | false>> = { Kysely: noServers, Knex: noServers, Drizzle: noDrizzle }
 const runnable = programs.filter(({ name }) => skips[name] === false)
 for (const { file, code } of runnable) writeFileSync(file, code)

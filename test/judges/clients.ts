@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
@@ -88,7 +88,7 @@ const installed = new URL('node_modules/', import.meta.url).pathname
 const openapiFetch: Generator = {
   name: 'openapi-typescript and openapi-fetch',
   generate: (folder) => {
-    const program = join(root, 'node_modules/openapi-typescript/bin/cli.js')
+    const program = join(root, 'test/all/node_modules/openapi-typescript/bin/cli.js')
     return runProgram(folder, program, ['openapi.json', '--default-non-nullable', 'false', '-o', 'service.ts'])
   },
   head: `
@@ -304,7 +304,10 @@ function compileClient (generator: Generator, { folder, address, source }: Omit<
   writeFileSync(join(folder, 'openapi.json'), source)
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['**/*.ts'] }))
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  mkdirSync(join(folder, 'node_modules'))
+  for (const [installed, name] of [['node_modules', '@types'], ['test/all/node_modules', 'openapi-fetch']] as const) {
+    symlinkSync(join(root, installed, name), join(folder, 'node_modules', name))
+  }
   const generated = generator.generate(folder, address)
   if (generated.status !== 0) return [`The client is not generated: ${generated.stdout}${generated.stderr}`]
   const compiled = runProgram(folder, join(root, 'node_modules/typescript/bin/tsc'), ['-p', '.'])

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { example, isInstalled, scratch } from '../example.ts'
 import { checkClients, checkVersions } from './clients.ts'
-import { lintDocument } from './linters.ts'
+import { lintExample } from '../all/lint.ts'
 
 // Programs that judge the example service from the outside: `npm run judges`. They are installed at the first run.
 
@@ -58,7 +58,7 @@ install()
 const { child, address } = await example()
 const results = [
   { name: `Nu HTML checker, ${paths.length} pages`, messages: await checkPages(address) },
-  ...await lintDocument(address),
+  ...await lintExample(address),
   ...await checkClients(address),
   ...await checkVersions()
 ]

@@ -1,16 +1,11 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import Fastify from 'fastify'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
-import openapiTS, { astToString } from 'openapi-typescript'
 import { test } from 'tap'
 import * as TypeBox from 'typebox'
-import { batch } from '../../lib/batch/batch.ts'
 import collection, { define, json } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { html } from '../../lib/formats/html.ts'
@@ -22,10 +17,7 @@ import { idempotency } from '../../lib/features/idempotency.ts'
 import { within } from '../../lib/features/within.ts'
 import { notes, request, users } from '../app.ts'
 import type { Registration } from '../app.ts'
-import { lint } from './lint.ts'
-import { articles, goods, service } from './service.ts'
-import { checkTypes } from '../type-check.ts'
-import { listen } from '../wire.ts'
+import { service } from './service.ts'
 
 type Json = Record<string, unknown>
 interface Media {
@@ -62,8 +54,6 @@ interface Document {
   components: Record<string, Record<string, Json>>
   paths: Record<string, Record<string, Operation>>
 }
-
-const root = fileURLToPath(new URL('../..', import.meta.url))
 
 function getDocument (app: FastifyInstance): Document {
   return app.swagger() as unknown as Document
@@ -112,35 +102,6 @@ const listOperations = (document: Document) =>
   Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ path, method, operation }))
   )
-
-for (const version of ['3.2.0', '3.1.0', '3.0.3']) {
-  // Spectral compiles the schema of every example, which takes seconds.
-  const skip = version !== '3.1.0' && process.env['TESTS'] === 'quick' && 'npm run test:all has it'
-  test(`a document of ${version} passes Spectral with the OpenAPI and OWASP rules, and Redocly`, { skip }, async (t) => {
-    const app = await service(version)
-    t.after(() => app.close())
-    await app.register(batch, { collections: [articles, goods] })
-    await app.ready()
-    const document = getDocument(app)
-    t.strictSame((await lint(document)).slice(0, 20), [])
-    // Of one path: the judges take long for the whole document.
-    const broken = structuredClone({ ...document, paths: { '/users': document.paths['/users']! } })
-    Reflect.deleteProperty(broken.paths['/users']!.get!, 'description')
-    Reflect.deleteProperty(broken.paths['/users']!.get!.responses, '500')
-    broken.paths['/users']!.post!.requestBody!.content['application/json']!.example = { nothing: 'of it' }
-    const found = (await lint(broken)).map((line) =>
-      line.slice(0, line.indexOf(':', line.startsWith('owasp') ? 20 : 0))
-    )
-    for (const rule of [
-      'operation-description',
-      'owasp:api8:2023-define-error-responses-500',
-      'oas3-valid-media-example',
-      'no-invalid-media-type-examples'
-    ]) {
-      t.ok(found.includes(rule), `${rule} is reported: ${found.join()}`)
-    }
-  })
-}
 
 test('every operation has an id, a tag, a summary, parameters, content and every status', async (t) => {
   const app = await service()
@@ -446,10 +407,6 @@ test('OpenAPI 3.2 describes QUERY as the operation query, and 3.1 and 3.0 do not
     })
   })
   t.strictSame(Object.keys(hidden.document.paths['/notes']!), ['post'], 'an app that hides the list hides QUERY as well')
-  const { document: newer } = await buildDocument(t, [notes()], { openapi: '3.2.0' })
-  const types = astToString(await openapiTS(newer as never))
-  t.match(types, 'operations["notes.list"]')
-  t.notMatch(types, 'notes.query', 'openapi-typescript leaves QUERY out, as docs/openapi.md says')
 })
 
 test('the schema of QUERY accepts and refuses what the service does', async (t) => {
@@ -981,71 +938,6 @@ test("Swagger 2.0 documents the operations, and the app's route config is kept",
   t.equal(paths['/notes/{id}']!.put!.operationId, 'notes.replace')
   for (const method of ['GET', 'OPTIONS']) await request(app, `${method} /notes`)
   t.match(configs, [{ mine: 1 }, { mine: 1 }])
-})
-
-test('openapi-typescript and openapi-fetch build a client that compiles and performs all six actions and custom ones', async (t) => {
-  const app = await service()
-  t.after(() => app.close())
-  const port = await listen(app)
-  const folder = t.testdir({
-    'tsconfig.json': JSON.stringify({
-      extends: join(root, 'tsconfig.json'),
-      compilerOptions: { rootDir: root, lib: ['es2023', 'dom'], types: ['node'] },
-      include: ['*.ts']
-    })
-  })
-  const types = astToString(await openapiTS(getDocument(app) as never, { defaultNonNullable: false }))
-  writeFileSync(join(folder, 'service.ts'), types)
-  writeFileSync(
-    join(folder, 'client.ts'),
-    `
-import createClient from 'openapi-fetch'
-import type { components, paths } from './service.ts'
-
-type User = components['schemas']['User']
-
-export async function actions (baseUrl: string): Promise<unknown[]> {
-  const client = createClient<paths, 'application/json' | 'application/problem+json'>({ baseUrl, querySerializer: { array: { style: 'form', explode: false } } })
-  const made = await client.POST('/users', { body: { email: 'ada@example.com', name: 'Ada', password: 'secret' } })
-  if (made.data === undefined) throw new Error(made.error.detail)
-  const user: User = made.data
-  const path = { id: user.id }
-  const list = await client.GET('/users', { params: { query: { limit: 1, sort: ['-name'], 'role.in': ['reader', 'author'], 'createdAt.gte': '2020-01-01T00:00:00Z' } } })
-  const read = await client.GET('/users/{id}', { params: { path } })
-  const replaced = await client.PUT('/users/{id}', { params: { path, header: { 'If-Match': read.response.headers.get('etag') ?? '' } }, body: { email: user.email, name: 'Ada Lovelace' } })
-  const updated = await client.PATCH('/users/{id}', { params: { path }, headers: { 'Content-Type': 'application/merge-patch+json' }, body: { nickname: null, role: 'author' } })
-  const refused = await client.POST('/users', { body: { email: 'no address', name: '' } })
-  const renamed = await client.POST('/users/{id}/rename', { params: { path }, body: { name: 'Countess' } })
-  const summary = await client.POST('/users/summary')
-  const removed = await client.DELETE('/users/{id}', { params: { path } })
-  // @ts-expect-error the new name is required
-  void (() => client.POST('/users/{id}/rename', { params: { path }, body: {} }))
-  // @ts-expect-error an address is required
-  void (() => client.POST('/users', { body: { name: 'Ada' } }))
-  // @ts-expect-error the password is never given
-  void user.password
-  // @ts-expect-error a precondition is required
-  void (() => client.DELETE('/products/{id}', { params: { path: { id: 'ABC-1234' } } }))
-  // @ts-expect-error there is no such key
-  void (() => client.GET('/users', { params: { query: { 'password.gte': 'a' } } }))
-  return [list.data?.map(({ name }) => name), read.data?.name, replaced.data?.name, updated.data?.role, refused.error?.errors?.map(({ pointer }) => pointer), removed.response.status, renamed.data?.name, summary.data?.count]
-}
-`
-  )
-  t.equal(checkTypes(folder), '')
-  const { actions } = (await import(pathToFileURL(join(folder, 'client.ts')).href)) as {
-    actions: (baseUrl: string) => Promise<unknown[]>
-  }
-  t.strictSame(await actions(`http://127.0.0.1:${port}`), [
-    ['Ada'],
-    'Ada',
-    'Ada Lovelace',
-    'author',
-    ['/email', '/name'],
-    204,
-    'Countess',
-    1
-  ])
 })
 
 test('a document of many collections shares common components', async (t) => {

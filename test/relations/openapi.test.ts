@@ -1,80 +1,14 @@
-import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import Fastify from 'fastify'
-import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
-import collection, { registry } from '../../lib/index.ts'
-import type { Definition } from '../../lib/index.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { define } from '../define.ts'
-import { lint } from '../openapi/lint.ts'
 import { defineBlog, serveBlog } from './blog.ts'
+import { buildDocument } from './document.ts'
+import type { Document, Json, Operation, Parameter, Schema } from './document.ts'
 import { defineRental } from './rental.ts'
-
-type Json = Record<string, unknown>
-
-interface Schema extends Json {
-  $ref?: string
-  enum?: unknown[]
-  pattern?: string
-  items?: Schema
-  properties?: Record<string, Schema>
-}
-
-interface Parameter {
-  name: string
-  description: string
-  schema: Schema
-}
-
-interface Content {
-  content: Record<string, { schema: Schema }>
-}
-
-interface Operation {
-  description: string
-  parameters: Parameter[]
-  requestBody?: Content
-  responses: Record<string, Content>
-}
-
-interface Document {
-  components: { schemas: Record<string, Schema> }
-  paths: Record<string, Record<string, Operation>>
-}
-
-interface Closing {
-  after (close: () => Promise<unknown>): void
-}
-
-async function buildDocument (
-  t: Closing,
-  definitions: Readonly<Record<string, Definition>>,
-  openapi = '3.2.0'
-): Promise<Document> {
-  const app: FastifyInstance = Fastify()
-  t.after(() => app.close())
-  await app.register(swagger, {
-    openapi: {
-      openapi,
-      info: {
-        title: 'Blog',
-        version: '1.0.0',
-        description: 'Articles',
-        contact: { name: 'Ada', url: 'https://example.com', email: 'ada@example.com' },
-        license: { name: 'MIT', url: 'https://example.com/license' }
-      },
-      servers: [{ url: 'https://blog.invalid' }]
-    }
-  })
-  await app.register(registry)
-  for (const definition of Object.values(definitions)) await app.register(collection, definition)
-  await app.ready()
-  return app.swagger() as unknown as Document
-}
 
 /** Returns a function that validates values by a schema of the document. */
 function createValidator (document: Document): (schema: Schema, value: unknown) => string[] {
@@ -215,42 +149,6 @@ test('the content of QUERY is described with nested filters and options of what 
     t.equal(statusCode, isValid ? 200 : 422, text)
   }
 })
-
-const text = (maxLength: number) => ({ minLength: 1, maxLength, pattern: '^[^\\u0000]*$' })
-const key = { format: 'uuid', maxLength: 36 } as const
-
-/** Rules about what an app adds: see test/openapi/service.ts. */
-const aboutApps = /^(?:owasp:api[2489]:2023-(?:read|write|rate|define|inventory)-|security-defined)/
-
-for (const version of ['3.2.0', '3.1.0', '3.0.3']) {
-  // Spectral compiles the schema of every example, which takes seconds.
-  const skip = version !== '3.1.0' && process.env['TESTS'] === 'quick' && 'npm run test:all has it'
-  test(`a document of ${version} with relations in circles passes Spectral and Redocly`, { skip }, async (t) => {
-    const one = memory()
-    const document = await buildDocument(t, relate({
-      users: define({
-        name: 'users',
-        schema: Type.Object({ id: Type.String({ ...key, readOnly: true }), name: Type.String(text(80)) }),
-        storage: one
-      }),
-      articles: define({
-        name: 'articles',
-        schema: Type.Object({
-          id: Type.String({ ...key, readOnly: true }),
-          title: Type.String(text(80)),
-          authorId: Type.Union([Type.String(key), Type.Null()])
-        }),
-        storage: one
-      })
-    }, {
-      users: { articles: { to: 'articles', by: 'authorId' } },
-      articles: { author: { to: 'users', property: 'authorId' } }
-    }), version)
-    const found = await lint(document)
-    t.ok(found.length > 0, 'the app has no security requirements and no rate limit')
-    t.strictSame(found.filter((line) => !aboutApps.test(line)), [])
-  })
-}
 
 test('a document grows with the number of relations, not of paths', async (t) => {
   const one = memory()

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t, { test } from 'tap'
-import { countLoaded, listSteps } from '../bench/structure/loading.ts'
-import { install, pack, root, run } from './packed.ts'
+import { countLoaded, listSteps } from '../../bench/structure/loading.ts'
+import { install, pack, root, run } from '../packed.ts'
 
 t.setTimeout(1_800_000)
 
-const bin = join(root, 'node_modules/.bin')
+const bin = join(root, 'test/all/node_modules/.bin')
 const scratch = mkdtempSync(join(realpathSync(tmpdir()), 'fastify-collections-'))
 // Also where the packing itself fails.
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }))

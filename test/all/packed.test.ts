@@ -2,7 +2,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { install, pack, root, run } from './packed.ts'
+import { install, pack, root, run } from '../packed.ts'
 
 // What npm installs does what lib/ does: a bundler can drop code that it takes to have no effect.
 
@@ -11,7 +11,7 @@ process.once('exit', () => rmSync(scratch, { recursive: true, force: true }))
 
 install(scratch, pack(scratch).tarball, ['fastify', '@sinclair/typebox', 'typebox', 'mysql2', 'pg'])
 const packed = join(scratch, 'node_modules/fastify-collections')
-const hook = new URL('packed-entries.ts', import.meta.url).href
+const hook = new URL('../packed-entries.ts', import.meta.url).href
 
 for (const suite of ['corpus', 'doors', 'storage/conformance']) {
   test(`the package passes test/${suite}.test.ts`, (t) => {
