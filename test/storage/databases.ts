@@ -35,12 +35,13 @@ export const noMysql = noServers || (url === undefined && CI !== 'true' ? 'MYSQL
 
 /** A pool on a separate database; the user of MYSQL_URL must be able to create one. */
 export async function mysqlPool (
-  options: PoolOptions = {}
+  options: PoolOptions = {},
+  characterSet = 'utf8mb4'
 ): Promise<{ pool: Pool; name: string; end: () => Promise<void> }> {
   if (url === undefined) throw new Error('MYSQL_URL must name a MySQL or MariaDB server')
   const name = `collections_${process.pid}_${count++}`
   const first = await driver.createConnection({ uri: url })
-  await first.query(`CREATE DATABASE ${name} CHARACTER SET utf8mb4`)
+  await first.query(`CREATE DATABASE ${name} CHARACTER SET ${characterSet}`)
   const pool = driver.createPool({ uri: url, ...options, database: name })
   return {
     pool,

@@ -17,6 +17,8 @@ import { networkErrors } from '../sql/storage-error.ts'
 /** Compares by code point, trailing spaces included. Each server has its own name, and reads only its own comment. */
 const binaryCollation = 'COLLATE /*M!100202 utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */'
 const textType = `CHARACTER SET utf8mb4 ${binaryCollation}`
+/** The type of a text in JSON_TABLE, which has the character set of the database otherwise. */
+const givenText = 'LONGTEXT CHARACTER SET utf8mb4'
 const toExact = (expression: string) => `CONVERT(${expression} USING utf8mb4) ${binaryCollation}`
 const castToChar = (column: string) => `CAST(${column} AS CHAR)`
 
@@ -154,7 +156,7 @@ export const dialect: SqlDialect = {
       const itemPath = `CONCAT(${toLiteral(`$${steps}[`)}, item.\`item place\` - 1, ']')`
       const itemType = `JSON_TYPE(JSON_EXTRACT(${column}, ${itemPath}))`
       const table = `JSON_TABLE(${column}, ${toLiteral(`$${steps}[*]`)} ` +
-        "COLUMNS (`item place` FOR ORDINALITY, `item value` LONGTEXT PATH '$')) AS item"
+        `COLUMNS (\`item place\` FOR ORDINALITY, \`item value\` ${givenText} PATH '$')) AS item`
       const found = `SELECT 1 FROM ${table} WHERE ${itemValues[type]} IN (${bindAll()}) AND ${itemType} IN (${types})`
       return `CASE WHEN JSON_TYPE(${extract(column, path)}) = 'ARRAY' THEN EXISTS (${found}) ELSE FALSE END`
     }
@@ -246,7 +248,7 @@ export const dialect: SqlDialect = {
 function buildGivenRows ({ name, columns, rows, bind }: GivenRows): string {
   // Numbers are texts as well, which are converted exactly.
   const json = bind(JSON.stringify(rows.map((row) => row.map((value) => value === null ? null : String(value)))))
-  const paths = columns.map((column, index) => `${column.name} LONGTEXT PATH '$[${index}]'`).join(', ')
+  const paths = columns.map((column, index) => `${column.name} ${givenText} PATH '$[${index}]'`).join(', ')
   return `JSON_TABLE(${json}, '$[*]' COLUMNS (${paths})) AS ${name}`
 }
 
