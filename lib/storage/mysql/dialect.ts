@@ -76,6 +76,19 @@ export const dialect: SqlDialect = {
     const values = toTableValues(table)
     return { text: catalog, values: [...values, ...values, ...values, ...values] }
   },
+  settings: {
+    sql_mode: {
+      supports: (modes) => !/\b(?:ORACLE|EMPTY_STRING_IS_NULL)\b/.test(modes),
+      effect: 'so transactions, dates and texts would not work as elsewhere',
+      advice: "Set another one for the pool: pool.on('connection', (connection) => " +
+        "connection.query(\"SET sql_mode = 'STRICT_TRANS_TABLES'\"))."
+    },
+    character_set_client: {
+      supports: (characterSet) => characterSet.startsWith('utf8'),
+      effect: 'so other characters would be lost',
+      advice: 'Remove the option charset of the pool, and skip-character-set-client-handshake of the server.'
+    }
+  },
   getTypeFamily: (type) => typeFamilies[type.replace(/[ (].*/, '')],
   foldName: (name) => name.toLowerCase(),
   hiddenColumns: [],
@@ -346,7 +359,11 @@ const catalog = `SELECT 'column', CASE
     AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION = 'INSERT'
   UNION ALL
   SELECT 'other', NULL, NULL, NULL, NULL, 0
-  FROM information_schema.TABLES WHERE ${isTable} AND TABLE_TYPE <> 'BASE TABLE'`
+  FROM information_schema.TABLES WHERE ${isTable} AND TABLE_TYPE <> 'BASE TABLE'
+  UNION ALL
+  SELECT 'setting', 'sql_mode', NULL, @@sql_mode, NULL, 0
+  UNION ALL
+  SELECT 'setting', 'character_set_client', NULL, @@character_set_client, NULL, 0`
 
 const foreignKeys = `SELECT COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME,
     COUNT(*) OVER (PARTITION BY CONSTRAINT_NAME)

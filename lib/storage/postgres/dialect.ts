@@ -19,6 +19,11 @@ import { isOutdated } from './outdated-types.ts'
 const buildPath = (names: readonly string[]) => `ARRAY[${names.map(toLiteral).join(', ')}]::text[]`
 const extractText: JsonDialect['value']['string'] = (column, names) => `(${column}::json #>> ${buildPath(names)})`
 
+function adviseSetting (name: string, value: string): string {
+  return `Set it for the pool, new pg.Pool({ options: '-c ${name}=${value}' }), ` +
+    `or for its user, ALTER ROLE ... SET ${name} = '${value}'.`
+}
+
 /** What is specific to PostgreSQL. */
 export const dialect: SqlDialect = {
   name: 'postgres',
@@ -51,6 +56,18 @@ export const dialect: SqlDialect = {
   dropNotNull: (table, column) => `ALTER TABLE ${table} ALTER COLUMN ${column} DROP NOT NULL`,
 
   catalog: (table) => ({ text: catalog, values: [table.map(dialect.quote).join('.')] }),
+  settings: {
+    DateStyle: {
+      supports: (value) => value.startsWith('ISO'),
+      effect: 'so dates and times cannot be read',
+      advice: adviseSetting('DateStyle', 'ISO')
+    },
+    extra_float_digits: {
+      supports: (value) => Number(value) > 0,
+      effect: 'so numbers would be rounded',
+      advice: adviseSetting('extra_float_digits', '1')
+    }
+  },
   getTypeFamily: (type) => type.startsWith('_') ? 'array' : typeFamilies[type],
   foldName: (name) => name,
   hiddenColumns: [],
@@ -348,7 +365,10 @@ const catalog = `SELECT 'column',
   SELECT 'trigger', NULL, NULL, NULL, NULL, 0 FROM pg_trigger
   WHERE tgrelid = to_regclass($1) AND NOT tgisinternal AND tgtype & 7 = 7
   UNION ALL
-  SELECT 'other', NULL, NULL, NULL, NULL, 0 FROM pg_class WHERE oid = to_regclass($1) AND relkind NOT IN ('r', 'p')`
+  SELECT 'other', NULL, NULL, NULL, NULL, 0 FROM pg_class WHERE oid = to_regclass($1) AND relkind NOT IN ('r', 'p')
+  UNION ALL
+  SELECT 'setting', name, NULL, current_setting(name), NULL, 0
+  FROM unnest(ARRAY['DateStyle', 'extra_float_digits']) AS name`
 
 const foreignKeys = `SELECT a.attname::text, t.relname::text, b.attname::text, cardinality(c.conkey)
   FROM pg_constraint c

@@ -38,6 +38,8 @@ export interface Catalog {
   readonly indexes: readonly CatalogIndex[] | undefined
   /** Whether a trigger may set columns of new rows. */
   readonly hasTrigger: boolean
+  /** The values of the settings of the connection that matter. */
+  readonly settings: ReadonlyMap<string, string>
 }
 
 /** Reads the catalog of a table; undefined if the table does not exist. */
@@ -49,13 +51,14 @@ export async function readCatalog (
 ): Promise<Catalog | undefined> {
   const { text, values } = dialect.catalog(path)
   const rows = await session.rows({ text, values, context })
-  return rows.length === 0 ? undefined : toCatalog(rows, dialect)
+  return rows.every(([kind]) => kind === 'setting') ? undefined : toCatalog(rows, dialect)
 }
 
 /** The rows are described at `Dialect.catalog`. */
 function toCatalog (rows: readonly Row[], { foldName, getTypeFamily }: SqlDialect): Catalog {
   const columns = new Map<string, CatalogColumn>()
   const indexes = new Map<string, CatalogIndex>()
+  const settings = new Map<string, string>()
   let isTable = true
   let hasTrigger = false
   const sorted = [...rows].sort((a, b) => Number(a[5]) - Number(b[5]))
@@ -78,11 +81,13 @@ function toCatalog (rows: readonly Row[], { foldName, getTypeFamily }: SqlDialec
       if (condition !== null) index.predicate = foldName(String(condition))
     } else if (kind === 'trigger') {
       hasTrigger = true
+    } else if (kind === 'setting') {
+      settings.set(String(name), String(detail))
     } else {
       isTable = false
     }
   }
-  return { columns, indexes: isTable ? [...indexes.values()] : undefined, hasTrigger }
+  return { columns, indexes: isTable ? [...indexes.values()] : undefined, hasTrigger, settings }
 }
 
 function createIndex (name: string, unique: boolean): CatalogIndex {

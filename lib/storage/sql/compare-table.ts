@@ -24,12 +24,22 @@ export function compareTable (layout: Layout, catalog: Catalog, use: StorageUse)
   // An id that the database generates is unique as long as nothing else writes one.
   const sets = id.generate === 'storage' ? unique : [[id.property], ...unique]
   return [
+    ...findUnsupportedSettings(layout, catalog),
     ...findMissingColumns(layout, catalog),
     ...layout.columns.flatMap((column) => compareColumn(layout, catalog, column, use)),
     ...use.creates ? findExtraColumns(layout, catalog) : [],
     ...sets.flatMap((properties) => findMissingUnique(layout, catalog, properties)),
     ...findMissingIndexes(layout, catalog)
   ]
+}
+
+function findUnsupportedSettings ({ dialect }: Layout, { settings }: Catalog): Difference[] {
+  return [...settings].flatMap(([name, value]): Difference[] => {
+    const setting = dialect.settings[name]
+    if (setting === undefined || setting.supports(value)) return []
+    const what = `the connection has the setting ${name} = '${value}', ${setting.effect}`
+    return [{ what, statements: [], alternative: setting.advice }]
+  })
 }
 
 function findMissingColumns (layout: Layout, catalog: Catalog): Difference[] {

@@ -135,6 +135,15 @@ export interface PagesDialect {
   readonly buildCounts: (statement: Omit<PagesStatement, 'found'>) => string
 }
 
+/** A setting of a connection with which values could be lost, changed or misread. */
+export interface ConnectionSetting {
+  readonly supports: (value: string) => boolean
+  /** What happens with other values: the end of a sentence. */
+  readonly effect: string
+  /** What to do about it: a sentence. */
+  readonly advice: string
+}
+
 /** A temporary failure, and what is wrong. */
 export type FailureKind =
   | 'unreachable'
@@ -205,10 +214,12 @@ export interface SqlDialect {
    *   either, or NULL;
    * - `unique` and `index` for each part of an index: the detail is its expression, the condition its predicate;
    * - `trigger` if a trigger can set columns of new rows;
+   * - `setting` for each of `settings`: the name is that of the setting, and the detail its value;
    * - another kind if the table has no indexes that could ensure uniqueness, as a view.
-   * No rows: the table does not exist.
+   * Only settings: the table does not exist.
    */
   readonly catalog: (table: readonly string[]) => { readonly text: string, readonly values: Value[] }
+  readonly settings: Readonly<Record<string, ConnectionSetting>>
   /** What a type of the catalog stores, in lower case; undefined if that is not known. */
   readonly getTypeFamily: (type: string) => TypeFamily | undefined
   /** One form for all spellings of a column's name. */

@@ -55,6 +55,7 @@ export const dialect: SqlDialect = {
   indexText: (column) => column,
 
   catalog: buildCatalogQuery,
+  settings: {},
   getTypeFamily,
   foldName: (name) => name.toLowerCase(),
   hiddenColumns: ['rowid', 'oid', '_rowid_'],
