@@ -12,6 +12,7 @@ import type {
 } from '../sql/dialect.ts'
 import { readErrorNumber, readErrorText } from '../sql/driver-error.ts'
 import type { Kind } from '../sql/kind.ts'
+import { toScale } from '../sql/numerals.ts'
 import { networkErrors } from '../sql/storage-error.ts'
 
 /** Compares by code point, trailing spaces included. Each server has its own name, and reads only its own comment. */
@@ -90,6 +91,11 @@ export const dialect: SqlDialect = {
     }
   },
   getTypeFamily: (type) => typeFamilies[type.replace(/[ (].*/, '')],
+  storeNumeral (type, numeral) {
+    const [, precision, scale] = /^decimal\((\d+),(\d+)\)/.exec(type) ?? []
+    if (precision !== undefined) return toScale(numeral, Number(precision), Number(scale))
+    return dialect.getTypeFamily(type) === 'number' ? String(Number(numeral)) : numeral
+  },
   foldName: (name) => name.toLowerCase(),
   hiddenColumns: [],
 
@@ -344,7 +350,7 @@ const catalog = `SELECT 'column', CASE
       WHEN COLLATION_NAME LIKE '%nopad_bin' OR COLLATION_NAME LIKE '%0900_bin' OR COLLATION_NAME = 'binary' THEN NULL
       ELSE COLLATION_NAME END,
     COLUMN_NAME,
-    CASE WHEN DATA_TYPE IN ('char', 'varchar', 'binary', 'varbinary') THEN COLUMN_TYPE
+    CASE WHEN DATA_TYPE IN ('char', 'varchar', 'binary', 'varbinary', 'decimal') THEN COLUMN_TYPE
       WHEN COLUMN_TYPE LIKE '%unsigned%' THEN CONCAT(DATA_TYPE, ' unsigned') ELSE DATA_TYPE END,
     CASE WHEN IS_NULLABLE = 'YES' THEN NULL
       WHEN COLUMN_DEFAULT IS NULL AND EXTRA = '' THEN 'needs value' ELSE 'not null' END, 0

@@ -12,6 +12,7 @@ import type {
 } from '../sql/dialect.ts'
 import { readErrorText } from '../sql/driver-error.ts'
 import type { Kind } from '../sql/kind.ts'
+import { toScale } from '../sql/numerals.ts'
 import { joinTests } from '../sql/parameters.ts'
 import { networkErrors } from '../sql/storage-error.ts'
 import { isOutdated } from './outdated-types.ts'
@@ -68,7 +69,13 @@ export const dialect: SqlDialect = {
       advice: adviseSetting('extra_float_digits', '1')
     }
   },
-  getTypeFamily: (type) => type.startsWith('_') ? 'array' : typeFamilies[type],
+  getTypeFamily: (type) => type.startsWith('_') ? 'array' : typeFamilies[type.replace(/\(.*/, '')],
+  storeNumeral (type, numeral) {
+    const [, precision, scale] = /^numeric\((\d+),(\d+)\)$/.exec(type) ?? []
+    if (precision !== undefined) return toScale(numeral, Number(precision), Number(scale))
+    // Without a scale, numeric keeps the digits that were sent.
+    return type !== 'numeric' && typeFamilies[type] === 'number' ? String(Number(numeral)) : numeral
+  },
   foldName: (name) => name,
   hiddenColumns: [],
 
@@ -347,7 +354,9 @@ const catalog = `SELECT 'column',
       SELECT c.collname FROM pg_collation c WHERE c.oid = a.attcollation AND NOT c.collisdeterministic
     ) END::text,
     a.attname::text,
-    CASE WHEN t.typtype = 'e' THEN 'text' WHEN t.typtype = 'd' THEN b.typname ELSE t.typname END::text,
+    CASE WHEN 'numeric' IN (t.typname, b.typname)
+      THEN format_type('numeric'::regtype, CASE t.typtype WHEN 'd' THEN t.typtypmod ELSE a.atttypmod END)
+      WHEN t.typtype = 'e' THEN 'text' WHEN t.typtype = 'd' THEN b.typname ELSE t.typname END::text,
     CASE WHEN a.attnotnull AND a.attnum > 0 THEN
       CASE WHEN a.atthasdef OR a.attidentity <> '' OR t.typdefault IS NOT NULL THEN 'not null' ELSE 'needs value' END
     END, 0

@@ -4,6 +4,7 @@ import type { Column } from './column.ts'
 import { buildAddColumn, buildUniqueIndex, getColumnType } from './create-table.ts'
 import type { Kind } from './kind.ts'
 import { getColumn, type Layout } from './layout.ts'
+import { countDecimals, findChangedNumeral } from './numerals.ts'
 import { buildIndex, findIndexes, type UsefulIndex } from './useful-indexes.ts'
 
 /** A difference between a table and its definition. */
@@ -120,9 +121,25 @@ function compareColumn (layout: Layout, catalog: Catalog, column: Column, use: S
         `stay as it is, set the storage option "version" to { column: '${version.name}', as: 'random' }.`
     })
   }
+  const isSent = use.writes && !column.generated
+  const changed = isSent && column.kind === 'text'
+    ? findChangedNumeral(column.schema, (numeral) => dialect.storeNumeral(found.type, numeral))
+    : undefined
+  if (changed !== undefined) {
+    const { sent, returned } = changed
+    const type = found.type.replace(/,\d+\)/, `,${countDecimals(sent)})`)
+    differences.push({
+      what: `the column ${column.sql} of the table ${table} has the type ${found.type}, which returns "${sent}" as ` +
+        `"${returned}", but the schema of "${column.property}" does not allow that, so a stored item could not be ` +
+        'changed',
+      statements: [],
+      alternative: `Change the type of the column to ${type === found.type ? getColumnType(layout, column) : type} ` +
+        `with a migration, or the schema so that it allows "${returned}".`
+    })
+  }
   // In a table created by createTable, a missing property is written as NULL. In others, the database sets its default.
   const canBeNull = column.nullable || (!column.required && (managed || found.needsValue))
-  const isWritten = use.writes && !column.generated && column !== id
+  const isWritten = isSent && column !== id
   if (isWritten && found.notNull && canBeNull && !catalog.hasTrigger) {
     const what = column.nullable ? 'null' : 'missing'
     differences.push({

@@ -222,6 +222,11 @@ export interface SqlDialect {
   readonly settings: Readonly<Record<string, ConnectionSetting>>
   /** What a type of the catalog stores, in lower case; undefined if that is not known. */
   readonly getTypeFamily: (type: string) => TypeFamily | undefined
+  /**
+   * What a column of a type of the catalog returns for a numeral such as "9.50" that was stored as text; undefined if
+   * it cannot store that.
+   */
+  readonly storeNumeral: (type: string, numeral: string) => string | undefined
   /** One form for all spellings of a column's name. */
   readonly foldName: (name: string) => string
   /** Columns that every table has and the catalog leaves out. */

@@ -57,6 +57,7 @@ export const dialect: SqlDialect = {
   catalog: buildCatalogQuery,
   settings: {},
   getTypeFamily,
+  storeNumeral: (type, numeral) => hasNumericAffinity(type) ? String(Number(numeral)) : numeral,
   foldName: (name) => name.toLowerCase(),
   hiddenColumns: ['rowid', 'oid', '_rowid_'],
 
@@ -279,6 +280,11 @@ function buildForeignKeysQuery (
 function getTypeFamily (type: string): TypeFamily | undefined {
   if (/int|real|floa|doub/.test(type)) return 'number'
   return /char|clob|text/.test(type) ? 'text' : undefined
+}
+
+/** Whether a column converts texts that look like numbers to numbers. */
+function hasNumericAffinity (type: string): boolean {
+  return /int/.test(type) || !/char|clob|text|blob|^$|^any$/.test(type)
 }
 
 /**
