@@ -7,7 +7,7 @@ import { combineFilters, toStorageQuery } from '../listing/list-query.ts'
 import type { ListQuery } from '../listing/list-query.ts'
 import { logUnreadable } from '../listing/unreadable.ts'
 import { fillPath } from '../response/links.ts'
-import { applySelection, getSelectionVersion } from '../response/selection.ts'
+import { applySelection, getPositionVersion, getSelectionVersion } from '../response/selection.ts'
 import type { Addition } from '../response/selection.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import { withScope } from '../storage/filter.ts'
@@ -214,13 +214,17 @@ function getType ({ reading, target: { collection } }: Inclusion): ItemType {
 
 function getVersion (related: Related, parent: Entry<object>): string {
   const { inclusion, additions } = related
-  const { target: { collection }, listQuery: { fields } } = inclusion
+  const { reading, listQuery: { fields } } = inclusion
   const type = getType(inclusion)
   const { entries, more, total } = findPage(related, parent)
   const selection = { fields, additions }
   // Another item may have the same version.
-  const versions = entries.map((entry) => `${entry.id} ${getSelectionVersion(type, entry, selection)}`)
-  return `${versions.join()}.${collection.type.digest}${more ? '.more' : ''}${total === undefined ? '' : `.${total}`}`
+  const versions = entries.map((entry) => {
+    return `${entry.id} ${getSelectionVersion(type, entry, selection)}${getPositionVersion(entry)}`
+  })
+  // The links of a list depend on what the caller sees, even if the list is empty.
+  const seen = reading === undefined ? 'none' : [type.digest, ...type.hidden ?? []].join()
+  return `${versions.join()}.${seen}${more ? '.more' : ''}${total === undefined ? '' : `.${total}`}`
 }
 
 /**

@@ -7,7 +7,7 @@ import { addTitles, buildItemLinkHeader, buildItemLinks } from './links.ts'
 import type { Representation } from '../formats/representation-cache.ts'
 import type { Entry, Page } from '../storage/contract.ts'
 import type { Presentation } from './presentation.ts'
-import { applySelection, getSelectionVersion } from './selection.ts'
+import { applySelection, getPositionVersion, getSelectionVersion } from './selection.ts'
 import type { Selection } from './selection.ts'
 
 /** RFC 9110, section 8.8.3.3: each format of a version has its own tag. So has each definition. */
@@ -15,12 +15,15 @@ export function buildEtag ({ tagSuffixes }: Presentation, version: string, forma
   return buildEntityTag(version, tagSuffixes.get(format))
 }
 
-/** Returns a text that changes when an entry of the page changes, or when a next page appears or disappears. */
+/**
+ * Returns a text that changes when an entry of the page changes or moves, or when a next page appears or disappears.
+ * The links of the page contain the positions of entries.
+ */
 export function joinVersions ({ type }: Presentation, { entries, more }: Page<object>, selection?: Selection): string {
   let versions = `${more}\n`
   for (const entry of entries) {
     const version = selection === undefined ? type.getVersion(entry) : getSelectionVersion(type, entry, selection)
-    versions += `${entry.id} ${version}\n`
+    versions += `${entry.id} ${version}${getPositionVersion(entry)}\n`
   }
   return versions
 }

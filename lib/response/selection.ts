@@ -39,3 +39,8 @@ export function getSelectionVersion (type: ItemType, entry: Entry<object>, { fie
   for (const { version } of additions) selected += version(entry)
   return selected
 }
+
+/** Distinguishes the places of an entry in an order by related items, which change without the entry. */
+export function getPositionVersion ({ position }: Entry<object>): string {
+  return position === undefined ? '' : `@${JSON.stringify(position)}`
+}

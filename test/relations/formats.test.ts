@@ -213,6 +213,62 @@ test('the entity tag of HAL changes with what is embedded, and 304 works', async
   t.match(changed.json(), { _embedded: { author: { name: 'Ada L' } } })
 })
 
+test('the entity tag of a list changes with the values of related items that its links contain', async (t) => {
+  const app = await serveBlog(t)
+  const urls = [
+    ['/articles?sort=author.name&limit=1', 'application/hal+json'],
+    ['/articles/a1?expand=comments&expand.comments.sort=author.name&expand.comments.limit=1', 'application/hal+json'],
+    ['/articles/a1?expand=comments&expand.comments.sort=author.name&expand.comments.limit=1', 'application/json']
+  ] as const
+  for (const [index, [url, accept]] of urls.entries()) {
+    const before = await app.inject({ url, headers: { accept } })
+    const headers = { accept, 'if-none-match': String(before.headers.etag) }
+    t.equal((await app.inject({ url, headers })).statusCode, 304, url)
+    // The order stays the same.
+    const payload = { name: `Ad${index}` }
+    for (const id of ['u1', 'u2']) t.equal((await app.inject({ method: 'PATCH', url: `/users/${id}`, payload })).statusCode, 200)
+    const after = await app.inject({ url, headers })
+    t.equal(after.statusCode, 200, url)
+    t.not(after.body, before.body, 'the link to the next page')
+  }
+})
+
+test('the entity tag of HAL tells apart who may list related items, even if there are none', async (t) => {
+  const id = { generate: 'client' } as const
+  const formats = [json, hal]
+  const authenticate = ({ request }: { request: FastifyRequest }) => request.headers['x-user']?.toString()
+  const one = memory({ items: [] })
+  const Note = Type.Object({ id: Type.String(), userId: Type.String(), rank: Type.Integer() })
+  const related = relate({
+    users: define({
+      name: 'users', schema: Type.Object({ id: Type.String() }), id, formats, storage: memory({ items: [{ id: 'u1' }] })
+    }),
+    notes: define({
+      name: 'notes',
+      schema: Note,
+      id,
+      formats,
+      storage: one,
+      access: {
+        authenticate,
+        allow: { all: 'public', list: 'authenticated' },
+        visible: { rank: ({ caller }) => caller === 'root' }
+      }
+    })
+  }, { users: { notes: { to: 'notes', by: 'userId', order: ['-rank'] } } })
+  const app: FastifyInstance = Fastify()
+  t.after(() => app.close())
+  for (const definition of Object.values(related)) await app.register(collection, definition)
+  const bodies = new Map<unknown, string>()
+  for (const user of ['root', 'ada', undefined]) {
+    const headers = { accept: 'application/hal+json', ...user !== undefined && { 'x-user': user } }
+    const { headers: { etag }, body } = await app.inject({ url: '/users/u1?expand=notes', headers })
+    t.notOk(bodies.has(etag), body)
+    bodies.set(etag, body)
+  }
+  t.equal(new Set(bodies.values()).size, 3, 'the links of the list differ')
+})
+
 async function getPage (app: FastifyInstance, url: string, user?: string): Promise<string> {
   const headers = { accept: 'text/html', ...user !== undefined && { 'x-user': user } }
   const response = await app.inject({ url, headers })
