@@ -243,6 +243,22 @@ for (const { program, drops } of caches) {
       }
     })
 
+    await t.test('no response with related items that must not be stored is stale', async (t) => {
+      await write(app, 'POST /editors', 'ed')
+      const content = JSON.stringify({ id: 'told', text: 'told', editorId: 'ed' })
+      t.equal((await app.ask('POST /stories', { fields: { 'content-type': 'application/json' }, content })).status, 201)
+      for (const query of ['/told?expand=editor', '?expand=editor', '?editor.text=ed', '?sort=editor.text']) {
+        const line = `GET /stories${query}`
+        await write(app, 'PUT /editors/ed', 'ed')
+        await cache.ask(line)
+        await cache.ask(line)
+        await write(app, 'PATCH /editors/ed', 'changed')
+        t.strictSame(withoutAdded(await cache.ask(line)), withoutAdded(await app.ask(line)), line)
+      }
+      const { fields } = await cache.ask('GET /stories/told')
+      t.equal(fields['cache-control'], 'public, max-age=60', 'the story alone')
+    })
+
     await t.test('a request with credentials always reaches the app', async (t) => {
       await write(app, 'POST /notes', 'open')
       await write(app, 'POST /news', 'open')

@@ -3,6 +3,7 @@ import type { Caller } from '../access/caller.ts'
 import type { Scope } from '../access/scope.ts'
 import type { Collection } from '../collection.ts'
 import type { ActionInfo } from './action-info.ts'
+import type { CachePolicy } from '../http/cache-control.ts'
 import type { Problem } from '../http/problems.ts'
 import type { ListQuery } from '../listing/list-query.ts'
 import type { Lists } from '../listing/lists.ts'
@@ -135,6 +136,8 @@ export interface RelatedData {
   readonly dependsOnCaller: boolean
   /** The request headers that identify the caller to them. */
   readonly vary?: readonly string[]
+  /** The policies of the other collections for caches. */
+  readonly policies?: readonly CachePolicy[]
   /** The names of the other collections. */
   readonly collections: readonly string[]
   /** Returns the titles of the links to related items, by relation; undefined if the response has none. */

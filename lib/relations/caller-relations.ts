@@ -7,6 +7,7 @@ import type { Collection, Served } from '../collection.ts'
 import type { Operation } from '../engine/operation.ts'
 import { getAppView, getView } from '../engine/view.ts'
 import type { View } from '../engine/view.ts'
+import type { CachePolicy } from '../http/cache-control.ts'
 import { Problem } from '../http/problems.ts'
 import type { Lists } from '../listing/lists.ts'
 import { joinFilters } from '../storage/filter.ts'
@@ -62,6 +63,13 @@ export class RelationAccess {
   get names (): string[] {
     const { list, read } = this.#readings
     return [...new Set([...list.keys(), ...read.keys()].map(({ name }) => name))]
+  }
+
+  /** Their policies for caches. */
+  get policies (): CachePolicy[] {
+    return (['list', 'read'] as const).flatMap((action) => {
+      return [...this.#readings[action].keys()].map(({ http: { cache } }) => cache[action])
+    })
   }
 
   get dependsOnCaller (): boolean {

@@ -239,9 +239,10 @@ async function addTitles (outcome: Outcome, { operation, access, names }: Naming
   if (mentions.size === 0) return outcome
   const { opened } = await access.open(collection, operation.view, mentions)
   const getTitles = await readTitles(entries, { relations: [...opened.values()], operation, names })
-  const { dependsOnCaller, vary, names: collections } = access
+  const { dependsOnCaller, vary, policies, names: collections } = access
   const addition = isPage(operation) ? undefined : createTitleVersion(getTitles)
-  return { ...outcome, related: merge(outcome.related, { addition, dependsOnCaller, vary, collections, getTitles }) }
+  const related = { addition, dependsOnCaller, vary, policies, collections, getTitles }
+  return { ...outcome, related: merge(outcome.related, related) }
 }
 
 /** Whether the format shows a page. Its entity tag is that of the item, for the forms, and a digest of the page. */
@@ -259,10 +260,11 @@ async function addIncluded (outcome: Outcome, { inclusions, operation, access }:
   if (outcome.kind !== 'entry' && outcome.kind !== 'page' && outcome.kind !== 'groups') return outcome
   const entries = getEntries(outcome)
   const addition = inclusions.length === 0 ? undefined : await include(entries, inclusions, operation)
-  const { dependsOnCaller, vary, names: collections } = access
+  const { dependsOnCaller, vary, policies, names: collections } = access
   // The tag of a page is a hash already.
   const added = outcome.kind === 'entry' && addition !== undefined ? shorten(addition) : addition
-  return { ...outcome, related: merge(outcome.related, { addition: added, dependsOnCaller, vary, collections }) }
+  const related = { addition: added, dependsOnCaller, vary, policies, collections }
+  return { ...outcome, related: merge(outcome.related, related) }
 }
 
 function getEntries (outcome: EntryOutcome | PageOutcome | GroupsOutcome): ReadonlyArray<Entry<object>> {
@@ -289,6 +291,7 @@ function merge (first: RelatedData | undefined, second: RelatedData): RelatedDat
     addition: additions.length === 0 ? undefined : addition,
     dependsOnCaller: first.dependsOnCaller || second.dependsOnCaller,
     vary: [...first.vary ?? [], ...second.vary ?? []],
+    policies: [...first.policies ?? [], ...second.policies ?? []],
     getTitles: second.getTitles ?? first.getTitles,
     collections: [...new Set([...first.collections, ...second.collections])]
   }

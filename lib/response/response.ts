@@ -1,4 +1,5 @@
 import type { Formatted } from '../formats/format.ts'
+import type { CachePolicy } from '../http/cache-control.ts'
 import type { Preferences } from '../http/prefer.ts'
 import type { Problem } from '../http/problems.ts'
 
@@ -14,6 +15,8 @@ export interface Response {
   readonly applied?: Preferences | undefined
   /** Whether the response depends on the caller although the collection itself does not. */
   readonly dependsOnCaller?: boolean
+  /** The policies of the other collections that the response depends on. */
+  readonly policies?: readonly CachePolicy[]
   /** The request headers that identify the caller to the other collections that the response depends on. */
   readonly vary?: readonly string[]
 }

@@ -13,6 +13,7 @@ import type { Collection } from '../collection.ts'
 import { ActionError, errorToProblem, HookError, logFailure } from '../failure.ts'
 import type { Format, Formatted } from '../formats/format.ts'
 import { findAllowed, getDependentActions, getVaryHeaders } from '../access/authorize.ts'
+import { mergePolicies } from '../http/cache-control.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
 import { formatPreferenceApplied, parsePreferences } from '../http/prefer.ts'
 import { Problem, problem } from '../http/problems.ts'
@@ -63,9 +64,10 @@ export function createHandler (collection: Collection, options: HandlerOptions):
     if (collection.http.groups !== undefined && (response.status < 300 || isSafe)) {
       setHeaders(isSafe ? collection.http.groups.read : collection.http.groups.write, reply)
     }
-    const { applied, vary } = response
+    const { applied, vary, policies = [] } = response
     if (applied !== undefined) reply.header('preference-applied', formatPreferenceApplied(applied))
-    const policy = response.dependsOnCaller === true && cache.dependsOnCaller !== true ? noStore.policy : cache
+    const mustNotBeStored = response.dependsOnCaller === true && cache.dependsOnCaller !== true
+    const policy = mustNotBeStored ? noStore.policy : mergePolicies(cache, policies)
     const headers = addDescriptionLink(collection, response.headers)
     const caching = { policy, varied: vary === undefined ? varied : mergeVary(varied, ...vary) }
     return prepareReply(headers === response.headers ? response : { ...response, headers }, caching, reply)

@@ -11,17 +11,21 @@ export function getSelection ({ listQuery, related }: EntryOutcome | PageOutcome
   return { fields, additions: addition === undefined ? [] : [addition] }
 }
 
-/** Marks a response that depends on other collections: it is in their cache groups, and may depend on the caller. */
+/**
+ * Marks a response that depends on other collections: it is in their cache groups, obeys their policies, and may depend
+ * on the caller.
+ */
 export function markDependence (
   { name, http: { groups } }: { readonly name: string, readonly http: { readonly groups: object | undefined } },
   { related }: { readonly related?: RelatedData },
   response: Response
 ): Response {
   if (related === undefined) return response
-  const { dependsOnCaller, vary, collections } = related
+  const { dependsOnCaller, vary, policies = [], collections } = related
   const names = [...new Set([name, ...collections])]
   return {
     ...response,
+    policies,
     ...groups !== undefined && { headers: { ...response.headers, ...buildCacheGroups(names) } },
     ...dependsOnCaller && { dependsOnCaller, vary: vary ?? [] }
   }

@@ -5,6 +5,7 @@ import type { onRequestHookHandler, onSendHookHandler } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import collection, { problem } from '../../lib/index.ts'
 import type { Definition, Options } from '../../lib/index.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { define } from '../define.ts'
 
@@ -29,6 +30,23 @@ const Note = Type.Object({
   text: Type.String(),
   updatedAt: Type.String({ format: 'date-time', readOnly: true })
 })
+
+const Story = Type.Object({
+  id: Type.String({ pattern: '^[a-z0-9-]+$' }),
+  text: Type.String(),
+  editorId: Type.String()
+})
+
+/** Stories that caches may keep for a minute, and editors that they must not store. */
+function stories (): readonly Definition[] {
+  const one = memory()
+  return Object.values(relate({
+    editors: notes('editors', { cache: 'no-store', storage: one }),
+    stories: define({ name: 'stories', schema: Story, id: { generate: 'client' }, storage: one, cache: 'public, max-age=60' })
+  }, {
+    stories: { editor: { to: 'editors', property: 'editorId' } }
+  }))
+}
 
 function notes (name: string, options: Partial<Options<typeof Note>>): Definition {
   return define({ name, schema: Note, id: { generate: 'client' }, storage: memory(), ...options })
@@ -61,7 +79,8 @@ export async function startOrigin ({ compressing = false } = {}): Promise<Origin
     notes('diaries', { routes: { all: { onRequest: addCaller } } }),
     notes('journals', { routes: { all: { onRequest: addCaller } }, cache: 'private, max-age=60' }),
     notes('visits', { routes: { all: { onSend: setCookie } } }),
-    notes('drafts', { etag: { acceptWeak: true } })
+    notes('drafts', { etag: { acceptWeak: true } }),
+    ...stories()
   ]) {
     await app.register(collection, definition)
   }

@@ -6,6 +6,7 @@ import { parseMediaType } from '../../lib/http/content-type.ts'
 import { splitList, parseWord } from '../../lib/http/grammar.ts'
 import { formatLink } from '../../lib/http/link.ts'
 import { formatPreferenceApplied, parsePreferences } from '../../lib/http/prefer.ts'
+import { mergePolicies, toCachePolicy } from '../../lib/http/cache-control.ts'
 import { mergeVary } from '../../lib/http/vary.ts'
 
 test('a list is split outside of quoted strings (RFC 9110, section 5.6.1)', async (t) => {
@@ -233,4 +234,32 @@ test('Vary is merged without duplicates, and * replaces all names (RFC 9110, sec
   t.equal(mergeVary('*', 'Accept'), '*')
   t.equal(mergeVary('Accept', '*'), '*')
   t.equal(mergeVary('', 'Accept'), 'Accept')
+})
+
+test('the policy of a response that depends on several collections allows nothing that one of them does not', async (t) => {
+  const hour = 'public, max-age=3600'
+  for (const [first, second, merged] of [
+    [hour, hour, hour],
+    [hour, 'public, max-age=60', 'public, max-age=60'],
+    [hour, 'PRIVATE, Max-Age=60', 'private, max-age=60'],
+    [hour, 'max-age=60', 'max-age=60'],
+    [hour, 'public, max-age=600, s-maxage=60', 'public, max-age=60'],
+    [hour, 'public, s-maxage=60', 'public, no-cache'],
+    [hour, 'private', 'private, no-cache'],
+    [hour, 'private="x-name"', 'private, no-cache'],
+    [hour, 'no-cache', 'no-cache'],
+    [hour, 'public, max-age=60, must-revalidate', 'public, no-cache'],
+    [hour, 'public, max-age=60, stale-while-revalidate=600', 'public, no-cache'],
+    [hour, 'no-store', 'no-store'],
+    ['private, no-cache', 'private, max-age=60', 'private, no-cache'],
+    ['private, max-age=60', 'no-cache, no-store', 'no-store']
+  ] as const) {
+    for (const [own, other] of [[first, second], [second, first]] as const) {
+      const { anonymous, withCredentials } = mergePolicies(toCachePolicy(own), [toCachePolicy(other)])
+      t.strictSame([anonymous, withCredentials], [merged, merged], `${own} and ${other}`)
+    }
+  }
+  const mixed = mergePolicies(toCachePolicy(hour), [toCachePolicy('public, max-age=60'), toCachePolicy(undefined)])
+  t.strictSame(mixed, { anonymous: 'no-cache', withCredentials: 'no-store' })
+  t.equal(mergePolicies({ ...toCachePolicy('private'), dependsOnCaller: true }, [toCachePolicy(undefined)]).dependsOnCaller, true)
 })

@@ -1,7 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { test } from 'tap'
-import { define } from '../../lib/index.ts'
+import { define, json } from '../../lib/index.ts'
+import { batch } from '../../lib/batch/batch.ts'
+import { aggregates } from '../../lib/features/aggregates.ts'
+import { html } from '../../lib/formats/html.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { build, request as send } from '../app.ts'
@@ -92,7 +95,8 @@ test('a response depends on the caller if one of two rules of a related collecti
       schema: User,
       id,
       storage: memory({ items: [ada] }),
-      access: { authenticate, allow: { all: 'public', read: 'authenticated' } }
+      access: { authenticate, allow: { all: 'public', read: 'authenticated' } },
+      cache: { list: 'public, max-age=60' }
     }),
     teams: define({
       name: 'teams',
@@ -168,4 +172,67 @@ test('a response varies by what identifies the caller to related collections', a
   t.ok((await vary('/articles/1?expand=author')).includes('x-key'))
   t.ok((await vary('/articles?expand=author')).includes('x-user'))
   t.ok((await vary('/articles?expand=author')).includes('x-key'))
+})
+
+test('the strictest policy of all collections that a response depends on is sent', async (t) => {
+  const id = { generate: 'client' } as const
+  const one = memory()
+  const formats = [json, html]
+  const open = 'public, max-age=60'
+  const Author = Type.Object({ id: Type.String(), name: Type.String(), teamId: Type.String() })
+  const News = Type.Object({ id: Type.String({ maxLength: 5 }), authorId: Type.String() })
+  const Comment = Type.Object({ id: Type.String(), newsId: Type.String() })
+  const related = relate({
+    teams: define({ name: 'teams', schema: Type.Object({ id: Type.String() }), id, storage: one, cache: 'public, max-age=10' }),
+    authors: define({ name: 'authors', schema: Author, id, storage: one, cache: 'no-store' }),
+    news: define({ name: 'news', schema: News, id, storage: one, formats, cache: open }).with(aggregates({ by: ['authorId'] })),
+    comments: define({ name: 'comments', schema: Comment, id, storage: one, cache: { list: 'private, max-age=30', read: open } }),
+    // With the default policy.
+    tags: define({ name: 'tags', schema: Comment, id, storage: one })
+  }, {
+    authors: { team: { to: 'teams', property: 'teamId' } },
+    news: {
+      author: { to: 'authors', property: 'authorId' },
+      comments: { to: 'comments', by: 'newsId' },
+      tags: { to: 'tags', by: 'newsId' }
+    },
+    comments: { news: { to: 'news', property: 'newsId' } }
+  })
+  const app = await build(t, Object.values(related))
+  await app.register(batch, { collections: Object.values(related) })
+  for (const [path, content] of [
+    ['teams', { id: 't' }],
+    ['authors', { id: 'a', name: 'Ada', teamId: 't' }],
+    ['news', { id: 'n', authorId: 'a' }],
+    ['comments', { id: 'c', newsId: 'n' }]
+  ] as const) t.equal((await send(app, `POST /${path}`, { content })).statusCode, 201)
+  for (const [url, policy, withCredentials = policy] of [
+    ['/news', open],
+    ['/news/n', open],
+    ['/news/n?expand=author', 'no-store'],
+    ['/news?expand=author', 'no-store'],
+    ['/news?author.name=Ada', 'no-store'],
+    ['/news?sort=author.name', 'no-store'],
+    ['/news?comments.count.gte=1', 'private, max-age=30'],
+    ['/news/n?expand=comments', 'private, max-age=30'],
+    ['/news/n?expand=comments,author', 'no-store'],
+    ['/news/n?expand=tags', 'no-cache', 'no-store'],
+    ['/news/aggregate?count=true&by=authorId', open],
+    ['/news/aggregate?count=true&author.name=Ada', 'no-store'],
+    ['/comments?expand=news', 'private, max-age=30'],
+    ['/comments/c?expand=news', open],
+    ['/comments/c?expand=news.author', 'no-store'],
+    ['/authors/a?expand=team', 'no-store']
+  ] as const) {
+    const read = async (fields: Record<string, string> = {}) => (await send(app, `GET ${url}`, { fields })).headers
+    const { etag, 'cache-control': sent } = await read()
+    t.equal(sent, policy, url)
+    t.equal((await read({ cookie: 'session=1' }))['cache-control'], withCredentials, url)
+    t.equal((await read({ 'if-none-match': String(etag) }))['cache-control'], policy, `${url}: 304`)
+  }
+  const page = await send(app, 'GET /news/n', { fields: { accept: 'text/html' } })
+  t.equal(page.headers['cache-control'], 'no-store', 'a page has the names of related items')
+  const parts = [{ method: 'GET', path: '/news/n?expand=author' }]
+  const { statusCode, headers } = await send(app, 'POST /batch', { content: parts })
+  t.strictSame([statusCode, headers['cache-control']], [200, 'no-store'], 'a batch')
 })
