@@ -27,6 +27,7 @@ import type { RelatedDefinition } from './check-served.ts'
 import { parseExpansion } from './expansion.ts'
 import type { Inclusion } from './expansion.ts'
 import { expandParameter, extendLists } from './extend-lists.ts'
+import { ignoreRelationNames } from './ignore-names.ts'
 import { include, writeExpand } from './include.ts'
 import { findKeys } from './keys.ts'
 import { createRelationLinks } from './links.ts'
@@ -124,6 +125,9 @@ function createFeature (
         schema: { type: 'array', items: { type: 'string' } },
         isOffered: (hidden) => [...relations.values()].some(({ property }) => !hidden.has(property)),
         ...expandParameter
+      })
+      host.wrap('content', (next, { safe, name, custom }) => {
+        return safe || name === 'remove' || custom !== undefined ? next : ignoreRelationNames(next, relations.values())
       })
       // Layers inside parse the query, with the relations that it refers to.
       host.wrap('authorized', (next, { name, bulk, custom }) => {
