@@ -52,7 +52,7 @@ function describeRelatedFilter (components: Components, { relation, target, pref
     properties: {
       some: { ...filter, description: `Conditions that one of the ${name} must all meet` },
       none: { ...filter, description: `Conditions that none of the ${name} may meet` },
-      ...describeCounts(name, false)
+      ...describeCounts(name)
     }
   }
 }

@@ -59,7 +59,7 @@ export function describeListParameter (lists: Lists, name: string): JsonSchema {
   return parameterSchemas[name]?.(lists) ?? lists.featureParameters.get(name)!.schema
 }
 
-/** Returns the schemas of the parameters by name, filters last. */
+/** Returns the schemas of the parameters by name. */
 function getSchemas (lists: Lists, operation: OperationName): Record<string, JsonSchema> {
   const { parameters: offered, filterable, querySyntaxes } = lists
   const available = { list: [...offered], read: getItemParameters(lists) }
@@ -93,6 +93,11 @@ export function describeFilter ({ property, is, schema: { description, ...schema
   const condition = `Only items whose ${property} ${conditions[is]}`
   const hasDescription = typeof description === 'string' && is !== 'like'
   return { ...limitValues(schema), description: hasDescription ? `${condition}. ${description}` : condition }
+}
+
+/** Whether a condition has no operator in its name. */
+export function isPlain ({ is }: FilterKey): boolean {
+  return is === 'eq' || is === 'contains'
 }
 
 /** Adds limits: the value of a filter has fewer than the property itself. */
@@ -135,7 +140,14 @@ export function buildQueryParameters (
   const { bulk, aggregate } = operation
   if (name !== 'list' && name !== 'read' && bulk === undefined && aggregate === undefined) return []
   const own = aggregate === undefined ? getSchemas(lists, name) : getAggregateSchemas(lists, aggregate)
-  const schemas = Object.entries({ ...own, ...related })
+  const keys = new Map(getFilterKeys(lists.filterable, lists.parameters))
+  const all = Object.entries({ ...own, ...related })
+  const hasOperator = ([parameter]: readonly [string, JsonSchema]): boolean => {
+    const key = keys.get(parameter)
+    return key !== undefined && !isPlain(key)
+  }
+  // Last is what few requests need: each property has up to nine operators.
+  const schemas = [...all.filter((parameter) => !hasOperator(parameter)), ...all.filter(hasOperator)]
   // Without examples: tools such as Swagger UI send those of optional parameters, too.
   return schemas.map(([name, { description, examples, ...schema }]) => ({
     name,

@@ -4,7 +4,7 @@ import type { FilterKey } from '../listing/conditions.ts'
 import type { QueryableProperty } from '../listing/queryable.ts'
 import { maxLevels, maxPaths } from '../listing/relation-limits.ts'
 import type { JsonSchema } from '../storage/contract.ts'
-import { describeFilter, describeListParameter } from './query-parameters.ts'
+import { describeFilter, describeListParameter, isPlain } from './query-parameters.ts'
 import { maxTextLength } from './query-text.ts'
 import { findRelated } from './related.ts'
 import type { Related } from './related.ts'
@@ -16,8 +16,8 @@ import type { OperationInfo, OperationName } from './summary.ts'
 /** Longer lists of choices make a document hard to read. A pattern describes them instead. */
 const maxChoices = 50
 
-/** How many parameters of an operation are conditions about properties of related items. */
-const maxConditions = 200
+/** How many properties of related items have a parameter. The description of the operation mentions the others. */
+const maxConditions = 20
 
 /** The operations that filter. */
 const filteringOperations: ReadonlySet<OperationName> = new Set(['list', 'aggregate', 'updateMany', 'removeMany'])
@@ -41,11 +41,13 @@ export function describeRelatedParameters (
 /** Says which conditions are possible beside those of the parameters; empty if there are no others. */
 export function describeFurtherConditions (collection: Collection, operation: OperationInfo): string {
   if (operation.custom !== undefined || !filteringOperations.has(getOperationName(operation))) return ''
-  const [example] = Object.keys(describeRelatedFilters(findRelated(collection)))
-  return example === undefined
-    ? ''
-    : ` Conditions about related items can also have operators, such as ${example}.in, ` +
-      `and follow further relations, up to ${maxLevels} levels.`
+  const names = Object.keys(describeRelatedFilters(findRelated(collection)))
+  if (names.length === 0) return ''
+  const some = names.find((name) => name.includes('.some.'))
+  const none = some?.replace('.some.', '.none.')
+  const instead = none === undefined ? '' : `, use none instead of some, such as ${none},`
+  return ' Conditions about related items can be about any of their properties, have operators, ' +
+    `such as ${names[0]}.in${instead} and follow further relations, up to ${maxLevels} levels.`
 }
 
 const optionTexts: Readonly<Record<string, (relation: string) => string>> = {
@@ -147,25 +149,24 @@ function addPrefix (prefix: string, properties: QueryableProperties): Map<string
   }))
 }
 
-/** Describes conditions about related items: for each of their properties one, without operators. */
+/**
+ * Describes conditions about related items: for each of their properties one, without operators. With all of them, a
+ * list would have more parameters than a person reads.
+ */
 function describeRelatedFilters (related: readonly Related[]): Record<string, JsonSchema> {
-  const filters = related.filter(({ relation }) => relation.canFilter).flatMap(({ relation, target }) => {
-    const { filterable } = target.lists
-    const { name, isMany } = relation
-    if (!isMany) return [{ prefix: name, start: `whose ${name}.`, filterable }]
-    return [
-      { prefix: `${name}.some`, start: `with some ${name} whose `, filterable },
-      { prefix: `${name}.none`, start: `without ${name} whose `, filterable }
-    ]
-  })
-  const share = Math.ceil(maxConditions / filters.length)
+  const filtering = related.filter(({ relation }) => relation.canFilter)
+  const share = Math.ceil(maxConditions / filtering.length)
   const schemas: Record<string, JsonSchema> = {}
-  for (const { prefix, start, filterable } of filters) {
-    const keys = getFilterKeys(new Map([...filterable].slice(0, share)), noParameters)
-    for (const [name, key] of keys) {
-      if (key.is === 'eq' || key.is === 'contains') schemas[`${prefix}.${name}`] = describeRelatedFilter(key, start)
+  for (const { relation: { name, isMany, equals }, target } of filtering) {
+    // Another property has the same value: that of the item itself.
+    const filterable = [...target.lists.filterable].filter(([property]) => property !== equals).slice(0, share)
+    const [prefix, start] = isMany ? [`${name}.some`, `with some ${name} whose `] : [name, `whose ${name}.`]
+    for (const [property, key] of getFilterKeys(new Map(filterable), noParameters)) {
+      if (isPlain(key)) schemas[`${prefix}.${property}`] = describeRelatedFilter(key, start)
     }
-    if (prefix.endsWith('.some')) Object.assign(schemas, describeCounts(prefix.slice(0, -'.some'.length), true))
+    if (!isMany) continue
+    const { count, 'count.gte': atLeast } = describeCounts(name)
+    Object.assign(schemas, { [`${name}.count`]: count, [`${name}.count.gte`]: atLeast })
   }
   return schemas
 }
@@ -185,9 +186,9 @@ const countTexts: Readonly<Record<string, string>> = {
   'count.gte': 'at least'
 }
 
-/** Describes conditions about the number of related items, by their names or by those in an object of the relation. */
-export function describeCounts (relation: string, isDotted: boolean): Record<string, JsonSchema> {
-  return Object.fromEntries(Object.entries(countTexts).map(([name, text]) => [isDotted ? `${relation}.${name}` : name, {
+/** Describes conditions about the number of related items. */
+export function describeCounts (relation: string): Record<string, JsonSchema> {
+  return Object.fromEntries(Object.entries(countTexts).map(([name, text]) => [name, {
     type: 'integer',
     format: 'int32',
     minimum: 0,

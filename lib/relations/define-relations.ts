@@ -1,4 +1,5 @@
 import { isDefinition, toCollection } from '../collection.ts'
+import type { Collection } from '../collection.ts'
 import { changeOperation } from '../engine/operation.ts'
 import type {
   EntryOutcome,
@@ -22,16 +23,17 @@ import { hashVersions } from '../response/representation.ts'
 import type { Addition } from '../response/selection.ts'
 import type { Entry, RelationKey } from '../storage/contract.ts'
 import { RelationAccess } from './caller-relations.ts'
+import type { CallerRelations } from './caller-relations.ts'
 import { checkServed } from './check-served.ts'
 import type { RelatedDefinition } from './check-served.ts'
 import { parseExpansion } from './expansion.ts'
 import type { Inclusion } from './expansion.ts'
-import { expandParameter, extendLists } from './extend-lists.ts'
+import { expandParameter, ExpandText, extendLists } from './extend-lists.ts'
 import { ignoreRelationNames } from './ignore-names.ts'
 import { include, writeExpand } from './include.ts'
 import { findKeys } from './keys.ts'
 import { createRelationLinks } from './links.ts'
-import { findMentions } from './mentions.ts'
+import { findMentions, isDefaultOption } from './mentions.ts'
 import { withReadableTargets, withReferenceCheck, withReferringNames, withTargetCheck } from './references.ts'
 import type { IncomingReference } from './references.ts'
 import { checkRelations, readRelations } from './relation.ts'
@@ -187,15 +189,26 @@ async function runQuery (next: Run, { operation, access }: Running): Promise<Out
   const related = changeOperation(operation, { view })
   const listQuery = related.query()
   if (listQuery instanceof Problem) return isTooDeep ? addLevels(listQuery) : listQuery
-  const inclusions = listQuery.expand === undefined
-    ? []
-    : parseExpansion(relations, listQuery.expand, getPageLimit(operation, listQuery))
+  const expand = listQuery.expand && omitDefaults(collection, relations, listQuery.expand)
+  const inclusions = expand === undefined ? [] : parseExpansion(relations, expand, getPageLimit(operation, listQuery))
   if (inclusions instanceof Problem) return isTooDeep ? addLevels(inclusions) : inclusions
   const needs = inclusions.map(({ relation: { property } }) => property)
   const whole = { ...listQuery, needs, ...describe(listQuery, inclusions) }
   const parsed = changeOperation(related, { query: () => whole })
   const outcome = await next(parsed)
   return outcome instanceof Problem ? outcome : addIncluded(outcome, { inclusions, operation: related, access })
+}
+
+function omitDefaults (
+  collection: Collection,
+  { names }: CallerRelations,
+  expand: NonNullable<ListQuery['expand']>
+): ListQuery['expand'] {
+  const parameters = Object.entries(expand).filter(([parameter, value]) => {
+    const isVisible = names.includes(parameter.split('.')[1]!)
+    return !(isVisible && value instanceof ExpandText && isDefaultOption(collection, parameter, value.text))
+  })
+  return parameters.length === 0 ? undefined : Object.fromEntries(parameters)
 }
 
 /** What is too deep in a query is unknown. Says why. */
@@ -206,7 +219,10 @@ function addLevels ({ status, name, detail, properties = {} }: Problem): Problem
 
 /** What is included, as a query string has it. */
 function describe ({ features }: ListQuery, inclusions: readonly Inclusion[]): ListQuery {
-  if (inclusions.length === 0) return {}
+  if (inclusions.length === 0) {
+    const { expand, ...others } = features ?? {}
+    return expand === undefined ? {} : { features: others }
+  }
   const parameters = writeExpand(inclusions)
   return parameters === undefined ? { isInexpressible: true } : { features: { ...features, ...parameters } }
 }

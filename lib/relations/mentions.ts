@@ -45,11 +45,24 @@ function visit (value: unknown, place: Place): void {
     for (const part of value) visit(part, place)
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, part] of Object.entries(value)) {
+      if (isDefaultOption(place.collection, name, part)) continue
       visitText(name, part, place)
       // The filter of a client such as react-admin. If it is malformed, it is refused when the query is parsed.
       visit(name === 'filter' && typeof part === 'string' ? parseJsonText(part) : part, follow(name, place))
     }
   }
+}
+
+/**
+ * Whether a parameter is an option of an included list with its default. Tools such as Swagger UI send the defaults of
+ * the document, also for relations that are not included: that means the same as leaving them out.
+ */
+export function isDefaultOption ({ attached: { relations } }: Collection, parameter: string, text: unknown): boolean {
+  if (!parameter.startsWith('expand.')) return false
+  const [name = '', option, ...others] = parameter.slice('expand.'.length).split('.')
+  const relation = relations.get(name)
+  if (relation?.isMany !== true || others.length > 0) return false
+  return option === 'limit' ? text === String(relation.limit) : option === 'count' && text === 'false'
 }
 
 const namesInValues = /(?:^|\.)(?:expand|sort|embed|_embed|_sort)$/

@@ -21,6 +21,7 @@ import type { Feature } from '../../lib/index.ts'
 import { action } from '../../lib/features/action.ts'
 import { reactAdmin } from '../../lib/features/index.ts'
 import { example } from '../example.ts'
+import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { serveBlog } from '../relations/blog.ts'
 
@@ -766,6 +767,36 @@ test('every operation of the example service can be executed in Swagger UI witho
     await operation.locator('.opblock-summary-control').click()
   }
   t.same(complaints, [])
+})
+
+test('lists and items with relations to several can be executed in Swagger UI without a change', { skip }, async (t) => {
+  const app = Fastify({ forceCloseConnections: true })
+  t.after(() => app.close())
+  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'Blog', version: '1.0.0' } } })
+  await app.register(swaggerUi, { routePrefix: '/reference', uiConfig: { validatorUrl: null } })
+  const id = { generate: 'client' } as const
+  const storage = memory()
+  const Article = Type.Object({ id: Type.String({ examples: ['a1'] }), title: Type.String() })
+  const Comment = Type.Object({ id: Type.String({ examples: ['c1'] }), articleId: Type.String() })
+  const blog = relate({
+    articles: define({ name: 'articles', schema: Article, id, storage }),
+    comments: define({ name: 'comments', schema: Comment, id, storage })
+  }, { articles: { comments: { to: 'comments', by: 'articleId' } } })
+  for (const definition of Object.values(blog)) await app.register(collection, definition)
+  await app.listen()
+  await app.inject({ method: 'POST', url: '/articles', payload: { id: 'a1', title: 'One' } })
+  const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+  const { page } = await open(t, `${origin}/reference/`)
+  for (const path of ['/articles', '/articles/{id}']) {
+    const operation = page.locator('.opblock-get').filter({ has: page.locator(`[data-path="${path}"]`) })
+    await operation.locator('.opblock-summary-control').click()
+    await operation.getByRole('button', { name: 'Try it out' }).click()
+    await operation.getByRole('button', { name: 'Execute' }).click()
+    const status = await operation.locator('.live-responses-table .response-col_status').last().innerText()
+    const sent = await operation.locator('.request-url').innerText()
+    t.match(sent, 'expand.comments.limit=10', 'Swagger UI sends the defaults of the document')
+    t.equal(status.trim(), '200', sent)
+  }
 })
 
 const Order = Type.Object({ id: Type.Integer(), status: Type.String({ default: 'open' }) })

@@ -249,3 +249,29 @@ test('a relation is read once, however many items there are', async (t) => {
   t.equal((await request(app, 'GET /people/a?expand=leader')).json().leader, null)
   t.strictSame(calls, [], 'nothing is read if there is no id')
 })
+
+test('a default of the document means the same as leaving it out', async (t) => {
+  const app = await serveBlog(t, defineBlog({ hasRules: true }))
+  const defaults = 'expand.comments.limit=3&expand.comments.count=false'
+  for (const [path, query] of [
+    ['/articles', ''],
+    ['/articles/a1', ''],
+    ['/articles', 'limit=2&sort=-id'],
+    ['/articles/a1', 'expand=author'],
+    ['/articles/a1', 'expand=comments'],
+    ['/articles', 'expand=comments.author&expand.comments.sort=-id'],
+    ['/articles?title=One', '']
+  ] as const) {
+    const join = path.includes('?') ? '&' : '?'
+    const plain = await request(app, `GET ${path}${join}${query}`)
+    const answer = await request(app, `GET ${path}${join}${query}&${defaults}`)
+    const { etag, vary, 'cache-control': policy, 'cache-groups': groups } = plain.headers
+    t.strictSame([answer.statusCode, answer.body], [200, plain.body], query)
+    t.match(answer.headers, { etag, vary, 'cache-control': policy, 'cache-groups': groups }, query)
+  }
+  for (const other of ['expand.comments.limit=4', 'expand.comments.count=true', 'expand.author.limit=3', 'expand.nothing.limit=3']) {
+    t.equal((await request(app, `GET /articles?${other}`)).statusCode, 400, other)
+  }
+  const query = await request(app, `QUERY /articles?${defaults}`, { content: {} })
+  t.strictSame([query.statusCode, query.headers['content-location']], [200, '/articles'], query.body)
+})
