@@ -2,6 +2,7 @@ import sensible from '@fastify/sensible'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { handleContentCoding } from './response/content-coding.ts'
+import { keepCookiesPrivate } from './response/cookies.ts'
 import { getRepresentationTypes } from './request/content.ts'
 import { toCollection } from './collection.ts'
 import type { Definition } from './collection.ts'
@@ -50,6 +51,7 @@ async function collection (app: FastifyInstance, given: Definition): Promise<voi
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   handleContentCoding(app)
+  keepCookiesPrivate(app)
   varyByVersion(app, served.http)
   for (const plugin of served.attached.plugins) await plugin(app)
   const openapi = app.hasDecorator('swagger') ? await import('./openapi/description.ts') : undefined

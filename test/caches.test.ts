@@ -294,6 +294,7 @@ for (const { program, drops } of caches) {
         'GET /visits'
       ]) {
         const { fields } = await cache.ask(line)
+        t.equal(fields['cache-control'], 'no-store', line)
         if (fields['set-cookie'] !== undefined) cookies.push(fields['set-cookie'])
       }
       t.ok(cookies.length > 0)

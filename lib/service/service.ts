@@ -4,6 +4,7 @@ import { BadService } from '../errors.ts'
 import { problem } from '../http/problems.ts'
 import { getRegistered, registry, setServiceInfo } from '../registry.ts'
 import { handleContentCoding } from '../response/content-coding.ts'
+import { keepCookiesPrivate } from '../response/cookies.ts'
 import { audit } from './audit.ts'
 import { buildCatalog } from './catalog.ts'
 import { buildClientModule } from './client-module.ts'
@@ -57,6 +58,7 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
   if (auditOptions !== false) app.addHook('onReady', async () => audit(app, auditOptions))
   await app.register(async (scope) => {
     handleContentCoding(scope)
+    keepCookiesPrivate(scope)
     servePaths(app, scope, settings)
     if (settings.client === undefined) return
     servePath(scope, createDocumentPath(await buildClientModule(settings.client), settings.problems))

@@ -64,7 +64,6 @@ const addCaller: onRequestHookHandler = async function (request, reply) {
 export async function startOrigin ({ compressing = false } = {}): Promise<Origin> {
   let visitors = 0
   const setCookie: onSendHookHandler = async function (_request, reply) {
-    // A 304 without a cookie does not change the stored cookie.
     if (reply.statusCode === 200) reply.header('set-cookie', `visitor=${++visitors}`)
   }
   const app = Fastify({ forceCloseConnections: true })
