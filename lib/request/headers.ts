@@ -7,6 +7,7 @@ import { negotiate } from '../http/accept.ts'
 import { codings } from '../http/content-encoding.ts'
 import { parseMediaType } from '../http/content-type.ts'
 import { isAllowedByCors, isCrossOrigin, needsPreflight } from '../http/cross-origin.ts'
+import { parseEntityTags } from '../http/entity-tag.ts'
 import { hasTagPrecondition } from '../http/preconditions.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
@@ -59,10 +60,17 @@ export const refuseExpectation: onRequestHookHandler = ({ headers }, _reply, don
   else done(toError(problem('not-found')))
 }
 
-/** A list has no state that a POST to it could depend on: each item has its own. */
+/**
+ * A list has no state that a POST to it could depend on: each item has its own. That it exists needs no state:
+ * RFC 9110, section 13.1.2.
+ */
 export const refuseListPreconditions: onRequestHookHandler = ({ headers }, _reply, done) => {
   if (!hasTagPrecondition(headers)) done()
-  else {
+  else if (headers['if-match'] === undefined && parseEntityTags(headers['if-none-match']!) === '*') {
+    done(toError(problem('precondition-failed', {
+      detail: 'The list exists, so If-None-Match: * fails on every POST to it. Repeat the request without it.'
+    })))
+  } else {
     done(toError(problem('bad-request', {
       detail: 'If-Match and If-None-Match are not supported on POST to a list. Repeat the request without them; ' +
         'with an Idempotency-Key, if it must not be done twice.'

@@ -570,3 +570,14 @@ test('a UUID is accepted in any letter case (RFC 9562, section 4)', async (t) =>
   t.equal((await request(app, `DELETE /users/${String(item.id).toUpperCase()}`)).statusCode, 204)
   t.equal((await request(app, `GET ${at}`)).statusCode, 404)
 })
+
+test('POST to a list with If-None-Match: * returns 412, because the list exists (RFC 9110, section 13.1.2)', async (t) => {
+  const app = await build(t, users({ access: { authenticate: ({ request }) => request.headers['x-user']?.toString(), allow: 'authenticated' } }))
+  const post = (fields: Record<string, string>) => request(app, 'POST /users', { content: ada, fields })
+  const failed = await post({ 'x-user': 'ada', 'if-none-match': '*' })
+  t.match([failed.statusCode, failed.json()], [412, { code: 'precondition-failed', detail: /^The list exists/ }])
+  t.equal((await post({ 'if-none-match': '*' })).statusCode, 401, 'preconditions come after the rules')
+  t.equal((await post({ 'x-user': 'ada', 'if-none-match': '*', 'if-match': '*' })).statusCode, 400)
+  t.equal((await post({ 'x-user': 'ada', 'if-none-match': '"x"' })).statusCode, 400)
+  t.strictSame((await request(app, 'GET /users', { fields: { 'x-user': 'ada' } })).json(), [], 'nothing was created')
+})
