@@ -44,10 +44,22 @@ export class Components {
     return self
   }
 
+  /** Returns a schema that allows the object that a reference describes, or null. */
+  describeNullable (reference: JsonSchema): JsonSchema {
+    // A choice of null alone is more exact, but generators such as orval cannot express it.
+    return this.#isVersion30
+      ? { type: 'object', nullable: true, allOf: [reference] }
+      : { anyOf: [reference, { type: 'null' }] }
+  }
+
+  get #isVersion30 (): boolean {
+    return this.#document.openapi.startsWith('3.0')
+  }
+
   /** Copies a part of a document, in the version of the document. The copy shares nothing, so callers can change it. */
   convert (part: unknown): object {
     const copy: unknown = JSON.parse(JSON.stringify(part))
-    return (this.#document.openapi.startsWith('3.0') ? toOpenApi30(copy) : copy) as object
+    return (this.#isVersion30 ? toOpenApi30(copy) : copy) as object
   }
 
   #getComponents (kind: ComponentKind): Record<string, unknown> {

@@ -212,14 +212,17 @@ function addRelated (components: Components, collection: Collection, schema: Jso
     const list = { type: 'array', maxItems: target.lists.limit.maximum, items: item }
     return [relation.name, relation.isMany ? list : item]
   }))
-  const properties = format.embed?.describe(schemas) ?? describeIncluded(schemas)
+  const properties = format.embed?.describe(schemas) ?? describeIncluded(components, schemas)
   return { ...schema, properties: { ...schema.properties, ...properties } }
 }
 
 /** Describes included items as properties: one item or null, or a page of several. */
-function describeIncluded (schemas: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
+function describeIncluded (
+  components: Components,
+  schemas: Readonly<Record<string, JsonSchema>>
+): Record<string, JsonSchema> {
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => {
-    return [name, schema.type === 'array' ? describePage(schema) : { anyOf: [schema, { type: 'null' }] }]
+    return [name, schema.type === 'array' ? describePage(schema) : components.describeNullable(schema)]
   }))
 }
 

@@ -42,7 +42,7 @@ const operations: Readonly<Record<OperationName, OperationDescription>> = {
   },
   create: {
     description: 'Creates an item. The header Location has its URI.',
-    headers: ['If-Match', 'If-None-Match', 'Prefer'],
+    headers: ['Prefer'],
     content: (contents) => contents.representation('create')
   },
   read: {

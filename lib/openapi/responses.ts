@@ -63,6 +63,12 @@ export function requiresMatch ({ collection: { http: { etag } }, operation }: Op
   return custom?.requiresMatch(etag.required) ?? (etag.required && at === 'item' && !safe)
 }
 
+/** Whether a request can have preconditions. A POST to a list has no use for them. */
+function takesPreconditions ({ operation: { name, at, custom, bulk, isGet } }: OperationContext): boolean {
+  if (at === 'item' || isGet === true) return true
+  return custom === undefined && bulk === undefined && name !== 'create'
+}
+
 interface ProblemCase {
   readonly status: number
   readonly applies: (context: OperationContext) => boolean
@@ -75,10 +81,7 @@ const problemCases: readonly ProblemCase[] = [
   { status: 404, applies: canBeNotFound },
   { status: 406, applies: ({ operation }) => operation.name !== 'remove' || operation.bulk !== undefined },
   { status: 409, applies: ({ operation: { safe, custom } }) => !safe || custom !== undefined },
-  {
-    status: 412,
-    applies: ({ operation: { at, custom, bulk } }) => (custom === undefined && bulk === undefined) || at === 'item'
-  },
+  { status: 412, applies: takesPreconditions },
   { status: 413, applies: takesContent },
   { status: 414, applies: takesQueryString },
   { status: 415, applies: takesContent },

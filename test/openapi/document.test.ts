@@ -9,6 +9,7 @@ import * as TypeBox from 'typebox'
 import collection, { define, json } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { html } from '../../lib/formats/html.ts'
+import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { deprecation } from '../../lib/features/deprecation.ts'
 import { redirects } from '../../lib/features/redirects.ts'
@@ -122,7 +123,8 @@ test('every operation has an id, a tag, a summary, parameters, content and every
   const shared = [400, 401, 403, 412, 429, 500, 503]
   const withShared = (...more: number[]) => [...shared, ...more].sort((a, b) => a - b)
   t.strictSame(statuses('/users', 'get'), withShared(200, 304, 406, 414))
-  t.strictSame(statuses('/users', 'post'), withShared(201, 406, 409, 413, 415, 422))
+  const withoutPreconditions = (...more: number[]) => withShared(...more).filter((status) => status !== 412)
+  t.strictSame(statuses('/users', 'post'), withoutPreconditions(201, 406, 409, 413, 415, 422))
   t.strictSame(statuses('/users/{id}', 'get'), withShared(200, 304, 404, 406, 414))
   t.strictSame(statuses('/users/{id}', 'put'), withShared(200, 204, 404, 406, 409, 413, 415, 422))
   t.strictSame(statuses('/products/{id}', 'put'), withShared(200, 201, 204, 404, 406, 409, 413, 415, 422, 428))
@@ -132,10 +134,7 @@ test('every operation has an id, a tag, a summary, parameters, content and every
   t.match(document.paths['/users/{id}']!.delete!.responses['2XX'], { description: /^The deleted item \(200\)/ })
   t.strictSame(statuses('/goods/{id}', 'delete'), withShared(200, 204, 404, 409))
   t.strictSame(statuses('/users/{id}/rename', 'post'), withShared(200, 204, 404, 406, 409, 413, 415, 422))
-  t.strictSame(
-    statuses('/users/summary', 'post'),
-    withShared(200, 406, 409, 413, 415, 422).filter((status) => status !== 412)
-  )
+  t.strictSame(statuses('/users/summary', 'post'), withoutPreconditions(200, 406, 409, 413, 415, 422))
   t.match(document.paths['/users/{id}/rename']!.post, {
     operationId: 'users.rename',
     summary: 'Rename user',
@@ -946,4 +945,31 @@ test('a document of many collections shares common components', async (t) => {
   const { document } = await buildDocument(t, collections)
   t.equal(listOperations(document).length, count * 6)
   t.ok(JSON.stringify(document).length / count < 60_000)
+})
+
+test('only operations that evaluate preconditions document them, with 412', async (t) => {
+  const product = define({
+    name: 'products',
+    schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), name: Type.String() }),
+    storage: memory({ items: [{ id: '01900000-0000-7000-8000-000000000001', name: 'Loom' }] })
+  }).with(action('count', {
+    on: 'collection', safe: true, output: Type.Object({ count: Type.Integer() }), run: () => ({ output: { count: 1 } })
+  }))
+  const { app, document } = await buildDocument(t, [product])
+  const getHeaders = (path: string, method: string): string[] => {
+    const { parameters = [] } = document.paths[path]![method]!
+    return parameters.map((parameter) => resolve(document, parameter)).filter((parameter) => parameter.in === 'header')
+      .map(({ name }) => String(name))
+  }
+  const [list, count] = [document.paths['/products']!, document.paths['/products/count']!]
+  t.strictSame(getHeaders('/products', 'post'), ['Prefer'])
+  t.notOk('412' in list.post!.responses)
+  t.ok(getHeaders('/products', 'get').includes('If-Match') && '412' in list.get!.responses)
+  t.strictSame(getHeaders('/products/count', 'get'), ['If-None-Match', 'If-Match'])
+  t.ok('412' in count.get!.responses)
+  t.strictSame([getHeaders('/products/count', 'post'), '412' in count.post!.responses], [[], false])
+  t.equal((await request(app, 'GET /products/count', { fields: { 'if-match': '"other"' } })).statusCode, 412)
+  const content = { name: 'Reel' }
+  const post = async (fields: Record<string, string>) => (await request(app, 'POST /products', { content, fields })).statusCode
+  t.strictSame([await post({ 'if-match': '*' }), await post({ 'if-none-match': '"x"' })], [400, 400])
 })

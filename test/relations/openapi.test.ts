@@ -186,3 +186,15 @@ test('a document grows with the number of relations, not of paths', async (t) =>
   t.ok(parameters.every(({ schema }) => (schema.items?.enum?.length ?? 0) <= 100), 'choices')
   t.ok(JSON.stringify(dense).length < 3_500_000, `12 collections with 144 relations: ${JSON.stringify(dense).length} characters`)
 })
+
+test('OpenAPI 3.0 describes a related item that can be null in a way that generators understand', async (t) => {
+  const { components: { schemas } } = await buildDocument(t, defineBlog(), '3.0.3')
+  t.strictSame(schemas.ArticlesItem!.properties!.author, {
+    type: 'object', nullable: true, allOf: [{ $ref: '#/components/schemas/UsersItem' }]
+  })
+  t.notMatch(JSON.stringify(schemas), '"enum":[null]')
+  const { components: newer } = await buildDocument(t, defineBlog(), '3.1.0')
+  t.strictSame(newer.schemas.ArticlesItem!.properties!.author, {
+    anyOf: [{ $ref: '#/components/schemas/UsersItem' }, { type: 'null' }]
+  })
+})
