@@ -128,7 +128,7 @@ const callees: Readonly<Record<string, Callee>> = {
   memory: {
     call: (seed) => defineOrders('orders', (memory as Untyped)(seed)),
     valid: { items: [] },
-    required: ['items']
+    optional: ['items']
   },
   sqlite: { call: open(sqlite, new DatabaseSync(':memory:')), valid: {}, optional: sqlOptions },
   postgres: {

@@ -49,9 +49,9 @@ const stale: Refusal = Object.freeze({ refused: 'stale' })
  * define({ name: 'users', schema: User, storage: memory() })
  * define({ name: 'colors', schema: Color, storage: memory({ items: [{ id: 1, name: 'red' }] }) })
  */
-export function memory (): <Item extends object>(shape: Shape) => Storage<Item>
+export function memory (seed?: { readonly items?: never }): <Item extends object>(shape: Shape) => Storage<Item>
 export function memory<Item extends object> (seed: Seed<Item>): Adapter<Item>
-export function memory<Item extends object> (seed?: Seed<Item>) {
+export function memory<Item extends object> (seed?: Partial<Seed<Item>>) {
   return (shape: Shape): Storage<Item> => {
     checkSeed(seed)
     const table = new Table<Item>(shape)
@@ -71,8 +71,9 @@ export function memory<Item extends object> (seed?: Seed<Item>) {
 /** Callers that do not use TypeScript can pass anything. */
 function checkSeed (seed: unknown): void {
   if (seed === undefined) return
-  const { items, ...others } = Object(seed) as { readonly items?: unknown }
-  const isValid = Array.isArray(items) && items.every((item) => typeof item === 'object' && item !== null)
+  const { items = [], ...others } = Object(seed) as { readonly items?: unknown }
+  const isObject = typeof seed === 'object' && seed !== null && !Array.isArray(seed)
+  const isValid = isObject && Array.isArray(items) && items.every((item) => typeof item === 'object' && item !== null)
   if (isValid && Object.keys(others).length === 0) return
   const message = 'memory() takes nothing, or an object with an array of items, as in memory({ items: [{ id: 1 }] }).'
   throw new BadStorageError(message)

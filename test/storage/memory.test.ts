@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import t, { test } from 'tap'
+import { Type } from '@sinclair/typebox'
+import { define } from '../../lib/index.ts'
 import { conformance } from '../../lib/storage/conformance.ts'
 import type { Adapter, Context, Filter, Id, Order, Query, Shape, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -69,6 +71,13 @@ test('the same version returns the same entry, which is deeply frozen', async (t
   t.ok(Object.isFrozen(found))
   t.ok(Object.isFrozen(found?.item))
   t.ok(Object.isFrozen(found?.item.tags))
+})
+
+test('a seed can be without items', async (t) => {
+  const storage = memory({})<Item>(shape)
+  t.strictSame((await storage.list(everything, context)).entries, [])
+  const notes = define({ name: 'notes', schema: Type.Object({ id: Type.String() }), storage: memory({}) })
+  t.equal(notes.name, 'notes')
 })
 
 test('a write takes effect synchronously', async (t) => {
