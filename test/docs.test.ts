@@ -237,7 +237,11 @@ const requests: Readonly<Record<string, Readonly<Record<string, CreateQuestion>>
       payload: { email: '3' },
       headers: { prefer: 'return=minimal' }
     }),
-    'POST: If-Match or If-None-Match': () => ({ payload: { email: '3' }, headers: { 'if-match': '"other"' } }),
+    'POST: If-Match, or If-None-Match with entity tags': () => ({
+      payload: { email: '3' },
+      headers: { 'if-match': '"other"' }
+    }),
+    'POST: If-None-Match: *': () => ({ payload: { email: '3' }, headers: { 'if-none-match': '*' } }),
     'POST: the content is missing or malformed': () => broken(),
     'POST: the content does not match the schema': () => ({ payload: { email: 3 } }),
     'POST: the id or a unique value already exists': () => ({ payload: { email: '1' } }),
