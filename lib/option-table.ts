@@ -106,7 +106,8 @@ const optionTable = {
     ...group({
       required: { ...boolean, default: false },
       acceptWeak: { ...boolean, default: false },
-      onPut: { ...oneOf('exact', 'always'), default: 'exact' }
+      onPut: { ...oneOf('exact', 'always'), default: 'exact' },
+      version: { ...string, default: '' }
     }),
     isShared: true
   },

@@ -202,6 +202,15 @@ export interface EtagOptions {
    * etag: { onPut: 'always' }
    */
   onPut?: 'exact' | 'always'
+  /**
+   * A text that changes when something else changes that responses contain, such as a value that the function `links`
+   * reads from the environment. It is part of every entity tag.
+   *
+   * @default ''
+   * @example
+   * etag: { version: process.env['CDN_HOST'] }
+   */
+  version?: string | undefined
 }
 
 /** How lists are read. */
@@ -390,7 +399,7 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   /**
    * Entity tags and preconditions.
    *
-   * @default { required: false, acceptWeak: false, onPut: 'exact' }
+   * @default { required: false, acceptWeak: false, onPut: 'exact', version: '' }
    * @example
    * etag: { required: true }
    */

@@ -15,6 +15,8 @@ interface RenderingInputs {
   /** The digest of the schema. */
   readonly digest: string
   readonly links?: (context: never) => object
+  /** What the app states about everything else. */
+  readonly etag: { readonly version?: string | undefined }
   readonly app: {
     readonly neighbors: { readonly children: ReadonlySet<string>, readonly hasParent: boolean }
   }
@@ -56,9 +58,9 @@ function describeRelations ({ attached: { relations } }: RenderingInputs): unkno
 
 /** By the name of the format. Functions are compared by their source text. */
 function buildSuffixes (inputs: RenderingInputs): ReadonlyMap<string, string> {
-  const { formats, digest, links, app: { neighbors } } = inputs
+  const { formats, digest, links, etag: { version = '' }, app: { neighbors } } = inputs
   return new Map(formats.map(({ name, mediaType, item, list, join, embed }) => {
-    const rendering = [digest, mediaType, String(item), String(list), String(join)]
+    const rendering = [digest, mediaType, String(item), String(list), String(join), ...version === '' ? [] : [version]]
     // Formats with `join` have no links in their content.
     const linking = join === undefined
       ? [String(links), [...neighbors.children].sort(), neighbors.hasParent, ...describeActions(inputs)]

@@ -261,3 +261,21 @@ test('the built-in formats write the bytes of the current revision', async (t) =
     xml: '5556809fe133e71674b7459625d7275f32de5c4af8171fb1a5e2ae0c9e383036'
   })
 })
+
+test('etag.version changes every ETag, for links that contain a value from elsewhere', async (t) => {
+  const storage = createShared()
+  const deploy = (host: string) => people(storage, {
+    links: () => ({ picture: { href: `https://${host}/1.png` } }),
+    etag: { version: host }
+  })
+  const before = await read(t, deploy('one.example'))
+  const after = await read(t, deploy('two.example'), before.answers)
+  for (const [key, answer] of after.answers) t.equal(answer.statusCode, 200, key)
+  t.match(after.answers.get('/people/1 application/hal+json')?.body, /two\.example/)
+  const again = await read(t, deploy('two.example'), after.answers)
+  for (const [key, answer] of again.answers) t.equal(answer.statusCode, 304, key)
+  const none = await read(t, people(storage, { etag: { version: undefined } }))
+  const same = await read(t, people(storage), none.answers)
+  for (const [key, answer] of same.answers) t.equal(answer.statusCode, 304, key)
+  t.throws(() => people(storage, { etag: { version: 5 } } as never), { message: /etag\.version.*a string/ })
+})
