@@ -19,12 +19,14 @@ interface Row {
   readonly program: (origin: number) => Program
   /** The fresh responses that are requested again after a write to the item through the cache. */
   readonly drops: readonly string[]
+  /** Whether a write through the cache drops the responses of the groups that it names. */
+  readonly dropsGroups: boolean
 }
 
 const caches: readonly Row[] = [
-  { program: nginx, drops: [] },
-  { program: varnish, drops: ['/news/kept', '/news'] },
-  { program: squid, drops: ['/news/kept'] }
+  { program: nginx, drops: [], dropsGroups: false },
+  { program: varnish, drops: ['/news/kept', '/news'], dropsGroups: true },
+  { program: squid, drops: ['/news/kept'], dropsGroups: false }
 ]
 
 /** Headers that a cache may add or change, and why. All others are the same as without the cache. */
@@ -97,7 +99,7 @@ test('docs/caching.md lists the headers that a cache adds', async (t) => {
   t.strictSame(named?.replaceAll('`', '').toLowerCase().split(', ').sort(), Object.keys(added).sort())
 })
 
-for (const { program, drops } of caches) {
+for (const { program, drops, dropsGroups } of caches) {
   const { name, binary } = program(0)
   test(`behind ${name}`, { skip: missing(binary) }, async (t) => {
     const { origin, app, cache } = await stage(t, program)
@@ -342,6 +344,37 @@ for (const { program, drops } of caches) {
         }
       }
     )
+
+    const groups = dropsGroups ? 'all groups that it names' : 'no groups'
+    await t.test(`a write through the cache invalidates ${groups} (RFC 9875)`, async (t) => {
+      await write(app, 'POST /writers', 'ada')
+      await write(app, 'POST /editors', 'eve')
+      await write(app, 'POST /news', 'grouped')
+      const fields = { 'content-type': 'application/json' }
+      const story = JSON.stringify({ id: 'grouped', text: 'told', editorId: 'eve', writerId: 'ada' })
+      t.equal((await app.ask('POST /stories', { fields, content: story })).status, 201)
+      const related = ['/stories/grouped?expand=writer', '/stories?writer.text=ada&expand=writer', '/stories?sort=writer.text']
+      const content = (text: string) => JSON.stringify([
+        { method: 'PATCH', path: '/news/grouped', content: { text } },
+        { method: 'PATCH', path: '/writers/ada', content: { text } }
+      ])
+      const paths = [...related, '/stories/grouped', '/news/grouped', '/news']
+      for (const [line, changes, dropped] of [
+        ['PATCH /writers/ada', JSON.stringify({ text: 'single' }), related],
+        ['POST /batch', content('both'), [...related, '/news/grouped', '/news']]
+      ] as const) {
+        for (const path of paths) await cache.ask(`GET ${path}`)
+        origin.takeRequests()
+        t.equal((await cache.ask(line, { fields, content: changes })).status, 200)
+        origin.takeRequests()
+        for (const path of paths) {
+          const { status } = await cache.ask(`GET ${path}`)
+          t.equal(status, 200)
+          const isDropped = origin.takeRequests().length > 0
+          t.equal(isDropped, dropsGroups && (dropped as readonly string[]).includes(path), `${path} after ${line}`)
+        }
+      }
+    })
   })
 }
 

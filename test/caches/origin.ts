@@ -4,6 +4,7 @@ import Fastify from 'fastify'
 import type { onRequestHookHandler, onSendHookHandler } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import collection, { problem } from '../../lib/index.ts'
+import { batch } from '../../lib/batch/batch.ts'
 import type { Definition, Options } from '../../lib/index.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -34,17 +35,22 @@ const Note = Type.Object({
 const Story = Type.Object({
   id: Type.String({ pattern: '^[a-z0-9-]+$' }),
   text: Type.String(),
-  editorId: Type.String()
+  editorId: Type.String(),
+  writerId: Type.Optional(Type.String())
 })
 
-/** Stories that caches may keep for a minute, and editors that they must not store. */
+/** Stories and writers that caches may keep for a minute, and editors that they must not store. */
 function stories (): readonly Definition[] {
   const one = memory()
   return Object.values(relate({
     editors: notes('editors', { cache: 'no-store', storage: one }),
+    writers: notes('writers', { cache: 'public, max-age=60', storage: one }),
     stories: define({ name: 'stories', schema: Story, id: { generate: 'client' }, storage: one, cache: 'public, max-age=60' })
   }, {
-    stories: { editor: { to: 'editors', property: 'editorId' } }
+    stories: {
+      editor: { to: 'editors', property: 'editorId' },
+      writer: { to: 'writers', property: 'writerId' }
+    }
   }))
 }
 
@@ -72,17 +78,18 @@ export async function startOrigin ({ compressing = false } = {}): Promise<Origin
     requests.push({ line: `${method} ${url}`, conditional: headers['if-none-match'] !== undefined, status: statusCode })
   })
   if (compressing) await app.register(compress, { encodings: ['gzip', 'br'], threshold: 100 })
+  const inBatch = [notes('news', { cache: 'public, max-age=60' }), ...stories()]
   for (const definition of [
+    ...inBatch,
     notes('notes', {}),
-    notes('news', { cache: 'public, max-age=60' }),
     notes('diaries', { routes: { all: { onRequest: addCaller } } }),
     notes('journals', { routes: { all: { onRequest: addCaller } }, cache: 'private, max-age=60' }),
     notes('visits', { routes: { all: { onSend: setCookie } } }),
-    notes('drafts', { etag: { acceptWeak: true } }),
-    ...stories()
+    notes('drafts', { etag: { acceptWeak: true } })
   ]) {
     await app.register(collection, definition)
   }
+  await app.register(batch, { collections: inBatch })
   await app.listen({ port: 0, host: '127.0.0.1' })
   return {
     port: (app.server.address() as AddressInfo).port,
