@@ -42,7 +42,7 @@ export function parseParts (content: unknown, maximum: number): readonly Part[] 
   return parser.failures.length > 0 ? invalidBatch(parser.failures) : parts
 }
 
-function invalidBatch (errors: readonly Failure[]): Problem {
+export function invalidBatch (errors: readonly Failure[]): Problem {
   return problem('validation-failed', {
     detail: 'The batch is invalid. Nothing was written.',
     properties: { errors }

@@ -1,3 +1,4 @@
+import { unescape } from 'node:querystring'
 import { checkEncoding } from '../request/query.ts'
 import { parseReference } from './references.ts'
 import type { Reference } from './references.ts'
@@ -33,6 +34,11 @@ export class PathTemplate {
   /** Whether a segment is known only when an earlier part is done. */
   isOpen (segment: string): boolean {
     return segment.includes(mark)
+  }
+
+  /** The names of the parameters whose values are known only when an earlier part is done. */
+  get openParameters (): readonly string[] {
+    return splitParameters(this.#search).flatMap(({ name, value }) => value.includes(mark) ? [unescape(name)] : [])
   }
 
   /** Returns the path with the values of the references. */
@@ -77,5 +83,32 @@ export function parsePath (text: string, ids: ReadonlyMap<string, number>): Path
   if (checkEncoding(path) !== undefined || checkEncoding(search) !== undefined) {
     return 'must be percent-encoded UTF-8. A percent sign itself is %25'
   }
-  return new PathTemplate(path, search, references)
+  if (splitParameters(search).some(({ name }) => name.includes(mark))) {
+    return 'has a reference in the name of a parameter. References are segments of the path, or values: ?id={o#/id}'
+  }
+  const template = new PathTemplate(path, search, references)
+  return checkOpenParameters(template, (name) => namesInValue.test(name)) ?? template
+}
+
+const namesInValue = /(?:^|\.)(?:expand|sort)$/
+
+/**
+ * The names in a query decide which rules are called, and they are called before any part runs. `containsNames` returns
+ * whether the value of a parameter contains names. Returns the mistake as a text.
+ */
+export function checkOpenParameters (
+  { openParameters }: PathTemplate,
+  containsNames: (parameter: string) => boolean
+): string | undefined {
+  const wrong = openParameters.find(containsNames)
+  return wrong && `has a reference in ${JSON.stringify(wrong)}, which contains names of properties or relations`
+}
+
+/** Percent-encoded, as `node:querystring` splits them. */
+function splitParameters (search: string): ReadonlyArray<{ readonly name: string, readonly value: string }> {
+  return search.split('&').map((parameter) => {
+    const equals = parameter.indexOf('=')
+    if (equals < 0) return { name: parameter, value: '' }
+    return { name: parameter.slice(0, equals), value: parameter.slice(equals + 1) }
+  })
 }
