@@ -104,8 +104,9 @@ export type {
 } from './engine/call-types.ts'
 export type { Definition } from './collection.ts'
 export { describeLayers } from './engine/engine.ts'
+export { getDecision } from './engine/decisions.ts'
 export { changeOperation } from './engine/operation.ts'
-export type { Door, LayerOptions, Operation, Outcome, Positions } from './engine/operation.ts'
+export type { Decide, Door, LayerOptions, Operation, Outcome, Positions, RuleSource } from './engine/operation.ts'
 export { Malformed } from './formats/format.ts'
 export type {
   Capabilities,

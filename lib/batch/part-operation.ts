@@ -16,7 +16,7 @@ import type { PreparedPart } from './prepare-part.ts'
 
 /** A part, as the engine sees it: an operation that joins the transaction of the batch. */
 export function toOperation (part: PreparedPart, content: unknown, transaction: OpenTransaction): Operation | Problem {
-  const { target: { collection, action, depth }, authorization, view, own, canCreate } = part
+  const { target: { collection, action, depth }, authorization, view, own, canCreate, decisions } = part
   const { request, address } = own
   const place = findPlace(collection.attached.parent, address.parameters)
   if (place instanceof Problem) return place
@@ -54,6 +54,7 @@ export function toOperation (part: PreparedPart, content: unknown, transaction: 
     patch: (item) => parsed instanceof Problem ? parsed : applyParsedPatch(view.type, item, parsed.value),
     check: createCheck(part),
     canCreate: async () => canCreate,
+    decisions,
     returnsRemoved: false
   }
   return operation

@@ -9,12 +9,15 @@ import {
   shareCallers
 } from '../access/authorize.ts'
 import type { Authorization } from '../access/request-state.ts'
+import { decideEarly } from '../engine/decisions.ts'
+import type { Decisions } from '../engine/operation.ts'
+import { HookError } from '../failure.ts'
 import { problem } from '../http/problems.ts'
 import { getView } from '../engine/view.ts'
 import type { View } from '../engine/view.ts'
 import type { Format } from '../formats/format.ts'
 import type { Presentation } from '../response/presentation.ts'
-import { PartRequest } from './part-request.ts'
+import { PartRequest, resolveAddress } from './part-request.ts'
 import type { Part } from './parts.ts'
 import { isParameter } from './targets.ts'
 import type { Target } from './targets.ts'
@@ -34,6 +37,8 @@ export interface PreparedPart extends TargetedPart {
   readonly format: Format
   /** Whether a PUT may create the item. */
   readonly canCreate: boolean
+  /** What the rules that features need have decided. */
+  readonly decisions: Decisions
   readonly own: PartRequest
 }
 
@@ -54,6 +59,15 @@ export async function preparePart (original: FastifyRequest, part: Part, target:
   const dependentActions = getDependentActions(collection)
   const view = getView(collection, authorization?.hidden)
   const allowed = dependentActions && await findAllowed(access!, dependentActions, request)
+  const decisions = await decideEarly(collection.attached.hooks.onRules, {
+    collection,
+    action,
+    view,
+    caller: authorization?.caller,
+    isApp: false,
+    request,
+    getRawQuery: () => readNames(part, target)
+  }).catch((thrown: unknown) => { throw thrown instanceof HookError ? thrown.cause : thrown })
   return {
     ...part,
     target,
@@ -63,8 +77,14 @@ export async function preparePart (original: FastifyRequest, part: Part, target:
     // The content of a batch is JSON.
     format: formats.find(({ mediaType }) => mediaType === 'application/json') ?? formats[0]!,
     canCreate: action.name === 'replace' && put.create && await isAllowed(collection, 'create', request),
+    decisions,
     own
   }
+}
+
+/** Returns the query for its names, which do not depend on references. */
+function readNames (part: Part, target: Target): Readonly<Record<string, unknown>> {
+  return resolveAddress(part, target, part.path.references.map(() => '')).query
 }
 
 /** A batch at `/:tenant/batch` is about that tenant: the caller was identified by its URI. */

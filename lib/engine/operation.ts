@@ -87,6 +87,8 @@ export interface Operation {
   readonly returnsRemoved: boolean
   /** Set by layers. Called in the transaction of the write, with the outcome. A problem rolls it back. */
   readonly beforeCommit?: (outcome: Outcome, storage: Storage<object>) => Promise<Problem | undefined>
+  /** Set by batches. What the hooks `onRules` of features have returned before the transaction began. */
+  readonly decisions?: Decisions
   /** Set by a layer. By collection, the rows that the caller can refer to; undefined if it can refer to none. */
   readonly readableTargets?: ReadonlyMap<object, { readonly scope: Filter | undefined } | undefined>
   /** Set by a layer that limits the time. */
@@ -94,6 +96,18 @@ export interface Operation {
   /** Set by features. Writes several changes at once, if no hook needs the single ones. */
   readonly writeMany?: WriteMany
 }
+
+/** What is known of an operation before it runs. */
+export type RuleSource = Pick<
+  Operation,
+  'collection' | 'action' | 'view' | 'caller' | 'isApp' | 'request' | 'getRawQuery'
+>
+
+/** Calls rules, and returns what they have decided. */
+export type Decide<Decision = unknown> = (source: RuleSource) => Promise<Decision>
+
+/** What rules have decided, by the function that has called them. */
+export type Decisions = ReadonlyMap<Decide, unknown>
 
 /** The HTTP request of an operation, and how its outcome is rendered. */
 export interface Exchange {

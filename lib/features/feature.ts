@@ -15,7 +15,7 @@ import type { BuildLinks } from '../response/presentation.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Timestamps } from '../schema/timestamps.ts'
 import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from '../engine/action-info.ts'
-import type { Layer, LayerOptions, Operation, Position } from '../engine/operation.ts'
+import type { Decide, Layer, LayerOptions, Operation, Position } from '../engine/operation.ts'
 
 declare const itemType: unique symbol
 declare const addsType: unique symbol
@@ -122,6 +122,11 @@ export interface Hooks {
    * problem that the action would return whatever the content is.
    */
   onHeaders (headers: IncomingHttpHeaders, action: ActionInfo): Problem | undefined
+  /**
+   * Called before the transaction of a batch begins, for each part. Calls the rules that the operation needs besides
+   * those of its action: none must run in the transaction. `getDecision` returns what it has returned, or calls it.
+   */
+  onRules: Decide
   /** Called after each write of an item, with the storage of its transaction. A throw rolls the transaction back. */
   onWrite (write: WriteEvent, storage: Storage<object>): Promise<void>
   /** Called for each page of a list. Returns headers. */

@@ -36,6 +36,7 @@ export class Attachments implements Host, Attached {
   returnsRemoved = false
   readonly hooks: { readonly [Name in keyof Hooks]: Array<Hooks[Name]> } = {
     onHeaders: [],
+    onRules: [],
     onWrite: [],
     onPage: [],
     onProblem: []

@@ -1,8 +1,9 @@
 import type { AccessContext } from '../access/rules.ts'
 import { BadSchema } from '../errors.ts'
 import { formatValue } from '../format-value.ts'
+import { getDecision } from '../engine/decisions.ts'
 import { changeOperation } from '../engine/operation.ts'
-import type { Find, Operation, ReadContent, Run } from '../engine/operation.ts'
+import type { Decide, Find, Operation, ReadContent, Run } from '../engine/operation.ts'
 import { HookError } from '../failure.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
@@ -45,6 +46,7 @@ export function softDelete<Item extends object = Record<string, unknown>> (
       host.checkOptions('softDelete', options, ['property', 'allow'])
       const { property, allow } = options
       const deletion = readOptions(host, property, allow)
+      if (deletion.isAllowed !== undefined) host.addHook('onRules', deletion.isAllowed)
       host.markProperty(property, 'readOnly')
       host.wrapRows((storage) => hideDeleted(storage, property, host.collection.timestamps.updated))
       host.wrap('find', (next, { name }) => withGone(next, deletion, canRestore(name)))
@@ -76,7 +78,8 @@ const trueInQueryString = Symbol('true in the query string')
 
 interface Deletion {
   readonly property: string
-  readonly allow: SoftDeleteOptions['allow']
+  /** Calls the rule about deleted items; undefined if there is none. */
+  readonly isAllowed: Decide<boolean> | undefined
   /** Whether the property is always present, and null for items that are not deleted. */
   readonly nullable: boolean
 }
@@ -100,7 +103,7 @@ function readOptions (host: Host, property: string, allow: SoftDeleteOptions['al
       'or a union of that with Type.Null() whose default is null.')
   }
   host.require('filter', 'softDelete leaves deleted items out of lists')
-  return { property, allow, nullable }
+  return { property, isAllowed: allow && createRule(allow), nullable }
 }
 
 const maxRetries = 20
@@ -235,10 +238,21 @@ function isDeleted (item: object, { property }: Deletion): boolean {
   return (Reflect.get(item, property) ?? null) !== null
 }
 
-async function isCallerAllowed ({ allow }: Deletion, { caller, request, isApp }: Operation): Promise<boolean> {
-  try {
-    return isApp || (allow !== undefined && await allow({ caller, request }))
-  } catch (error) {
-    throw new HookError(error)
+/** Only actions that may be about a deleted item call the rule. */
+function createRule (allow: NonNullable<SoftDeleteOptions['allow']>): Decide<boolean> {
+  return async (source) => {
+    const { action: { name, safe }, caller, request } = source
+    // Over HTTP, QUERY has a query string and its content.
+    const queries = safe ? [source.getRawQuery()].flat() : []
+    const isNeeded = canRestore(name) || queries.some((query) => isObject(query) && 'deleted' in query)
+    try {
+      return isNeeded && await allow({ caller, request })
+    } catch (error) {
+      throw new HookError(error)
+    }
   }
+}
+
+async function isCallerAllowed ({ isAllowed }: Deletion, operation: Operation): Promise<boolean> {
+  return operation.isApp || (isAllowed !== undefined && await getDecision(operation, isAllowed))
 }

@@ -46,17 +46,20 @@ interface Reading {
   readonly scope: Filter | undefined
 }
 
+/** Who calls. */
+type Source = Pick<Operation, 'isApp' | 'request' | 'caller'>
+
 /** Opens the relations that a query refers to. The rules of each collection are called once. */
 export class RelationAccess {
-  readonly #operation: Operation
+  readonly #source: Source
   /** By collection: another one may have the same name. */
   readonly #readings = {
     list: new Map<Collection, Promise<Omit<Reading, 'lists'> | undefined>>(),
     read: new Map<Collection, Promise<Omit<Reading, 'lists'> | undefined>>()
   }
 
-  constructor (operation: Operation) {
-    this.#operation = operation
+  constructor (source: Source) {
+    this.#source = source
   }
 
   /** The names of the collections that the response depends on. */
@@ -132,7 +135,7 @@ export class RelationAccess {
     collection: Collection,
     action: 'list' | 'read'
   ): Promise<Omit<Reading, 'lists'> | undefined> {
-    const { isApp, request, caller } = this.#operation
+    const { isApp, request, caller } = this.#source
     if (isApp) return { view: getAppView(collection), scope: undefined }
     if (request === undefined) {
       const actions = { action, other: undefined }

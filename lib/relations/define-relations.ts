@@ -1,5 +1,7 @@
 import { isDefinition, toCollection } from '../collection.ts'
 import type { Collection } from '../collection.ts'
+import type { ActionInfo } from '../engine/action-info.ts'
+import { getDecision } from '../engine/decisions.ts'
 import { changeOperation } from '../engine/operation.ts'
 import type {
   EntryOutcome,
@@ -8,6 +10,7 @@ import type {
   Outcome,
   PageOutcome,
   RelatedData,
+  RuleSource,
   Run
 } from '../engine/operation.ts'
 import { BadOption } from '../errors.ts'
@@ -34,7 +37,13 @@ import { include, writeExpand } from './include.ts'
 import { findKeys } from './keys.ts'
 import { createRelationLinks } from './links.ts'
 import { findMentions, isDefaultOption } from './mentions.ts'
-import { withReadableTargets, withReferenceCheck, withReferringNames, withTargetCheck } from './references.ts'
+import {
+  createTargetRules,
+  withReadableTargets,
+  withReferenceCheck,
+  withReferringNames,
+  withTargetCheck
+} from './references.ts'
 import type { IncomingReference } from './references.ts'
 import { checkRelations, readRelations } from './relation.ts'
 import type { GivenRelations, RelationOptions } from './relation.ts'
@@ -132,9 +141,9 @@ function createFeature (
         return safe || name === 'remove' || custom !== undefined ? next : ignoreRelationNames(next, relations.values())
       })
       // Layers inside parse the query, with the relations that it refers to.
-      host.wrap('authorized', (next, { name, bulk, custom }) => {
-        const hasQuery = name === 'list' || name === 'read' || bulk?.run !== undefined
-        return hasQuery && custom === undefined ? withRelations(next) : next
+      host.addHook('onRules', openRelations)
+      host.wrap('authorized', (next, action) => {
+        return hasQuery(action) ? withRelations(next) : next
       }, { outside: ['soft-delete'] })
       host.register((app) => {
         app.addHook('onReady', async () => {
@@ -150,7 +159,9 @@ function createFeature (
 /** Checks references in the transaction of each write. */
 function addReferences (host: Host, references: readonly Relation[], incoming: readonly IncomingReference[]): void {
   if (references.length > 0) {
-    host.wrap('authorized', (next, { safe }) => safe ? next : withReadableTargets(next, references))
+    const decide = createTargetRules(references)
+    host.addHook('onRules', decide)
+    host.wrap('authorized', (next, { safe }) => safe ? next : withReadableTargets(next, decide))
     host.wrap('write', (next, { name }) => name === 'remove' ? next : withTargetCheck(next, references))
   }
   if (incoming.length > 0) {
@@ -161,35 +172,54 @@ function addReferences (host: Host, references: readonly Relation[], incoming: r
   }
 }
 
+function hasQuery ({ name, bulk, custom }: ActionInfo): boolean {
+  return custom === undefined && (name === 'list' || name === 'read' || bulk?.run !== undefined)
+}
+
+/** What a query refers to, as the caller sees it. */
+interface OpenedRelations {
+  readonly access: RelationAccess
+  /** Undefined if it refers to no relations. */
+  readonly relations: CallerRelations | undefined
+  readonly isTooDeep: boolean
+}
+
+/** Calls the rules of the collections that a query refers to. */
+async function openRelations (source: RuleSource): Promise<OpenedRelations | Problem> {
+  const { collection, view } = source
+  const access = new RelationAccess(source)
+  const query = hasQuery(source.action) ? source.getRawQuery() : {}
+  const found = findMentions(collection, query)
+  if (found instanceof Problem) return found
+  const { mentions, isTooDeep } = found
+  const isNeeded = mentions.size > 0 || hasExpand(query)
+  return { access, relations: isNeeded ? await access.open(collection, view, mentions) : undefined, isTooDeep }
+}
+
 /** Lets the query refer to relations, and adds what it includes to the outcome. */
 function withRelations (next: Run): Run {
   return async (operation) => {
-    const access = new RelationAccess(operation)
-    const outcome = await runQuery(next, { operation, access })
+    const opened = await getDecision(operation, openRelations)
+    if (opened instanceof Problem) return opened
+    const { access } = opened
+    const outcome = await runQuery(next, operation, opened)
     const names = operation.exchange?.request.format.embed?.names
     if (names === undefined || outcome instanceof Problem) return outcome
     return addTitles(outcome, { operation, access, names })
   }
 }
 
-interface Running {
-  readonly operation: Operation
-  readonly access: RelationAccess
-}
-
-async function runQuery (next: Run, { operation, access }: Running): Promise<Outcome | Problem> {
-  const { collection } = operation
-  const query = operation.getRawQuery()
-  const found = findMentions(collection, query)
-  if (found instanceof Problem) return found
-  const { mentions, isTooDeep } = found
-  if (mentions.size === 0 && !hasExpand(query)) return next(operation)
-  const relations = await access.open(collection, operation.view, mentions)
+async function runQuery (
+  next: Run,
+  operation: Operation,
+  { access, relations, isTooDeep }: OpenedRelations
+): Promise<Outcome | Problem> {
+  if (relations === undefined) return next(operation)
   const view = operation.view.withLists(extendLists(operation.view.lists, relations))
   const related = changeOperation(operation, { view })
   const listQuery = related.query()
   if (listQuery instanceof Problem) return isTooDeep ? addLevels(listQuery) : listQuery
-  const expand = listQuery.expand && omitDefaults(collection, relations, listQuery.expand)
+  const expand = listQuery.expand && omitDefaults(operation.collection, relations, listQuery.expand)
   const inclusions = expand === undefined ? [] : parseExpansion(relations, expand, getPageLimit(operation, listQuery))
   if (inclusions instanceof Problem) return isTooDeep ? addLevels(inclusions) : inclusions
   const needs = inclusions.map(({ relation: { property } }) => property)
@@ -243,7 +273,9 @@ interface Included {
   readonly access: RelationAccess
 }
 
-interface Naming extends Running {
+interface Naming {
+  readonly operation: Operation
+  readonly access: RelationAccess
   readonly names: readonly string[]
 }
 

@@ -1,7 +1,8 @@
 import { getRequestHooks } from '../access/check-hooks.ts'
 import type { Collection } from '../collection.ts'
+import { getDecision } from '../engine/decisions.ts'
 import { changeOperation } from '../engine/operation.ts'
-import type { ChangeRefusal, ItemChange, Operation, Run, Write, WriteOptions } from '../engine/operation.ts'
+import type { ChangeRefusal, Decide, ItemChange, Operation, Run, Write, WriteOptions } from '../engine/operation.ts'
 import type { Relation } from '../features/feature.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { refusalToProblem } from '../response/refusal.ts'
@@ -21,16 +22,26 @@ export interface IncomingReference extends Referrer {
   findSource (collection: Collection): Collection
 }
 
+type ReadableTargets = NonNullable<Operation['readableTargets']>
+
 /** Calls the rules about what the caller can refer to. They must not wait for the transaction of the write. */
-export function withReadableTargets (next: Run, references: readonly Relation[]): Run {
-  return async (operation) => {
-    const access = new RelationAccess(operation)
+export function createTargetRules (references: readonly Relation[]): Decide<ReadableTargets> {
+  return async (source) => {
+    const access = new RelationAccess(source)
     const targets = new Map<object, Awaited<ReturnType<RelationAccess['readRows']>>>()
+    if (source.action.safe) return targets
     for (const relation of references) {
-      const target = relation.findTarget(operation.collection.app).collection
+      const target = relation.findTarget(source.collection.app).collection
       targets.set(target, await access.readRows(target, 'read'))
     }
-    return next(changeOperation(operation, { readableTargets: targets }))
+    return targets
+  }
+}
+
+/** Passes on what the caller can refer to. */
+export function withReadableTargets (next: Run, decide: Decide<ReadableTargets>): Run {
+  return async (operation) => {
+    return next(changeOperation(operation, { readableTargets: await getDecision(operation, decide) }))
   }
 }
 
