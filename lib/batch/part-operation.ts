@@ -14,8 +14,18 @@ import type { ParsedContent } from '../request/request.ts'
 import { joinFilters } from '../storage/filter.ts'
 import type { PreparedPart } from './prepare-part.ts'
 
+interface Joined {
+  readonly transaction: OpenTransaction
+  /** Whether the items that a part reads are locked. */
+  readonly lock: boolean
+}
+
 /** A part, as the engine sees it: an operation that joins the transaction of the batch. */
-export function toOperation (part: PreparedPart, content: unknown, transaction: OpenTransaction): Operation | Problem {
+export function toOperation (
+  part: PreparedPart,
+  content: unknown,
+  { transaction, lock }: Joined
+): Operation | Problem {
   const { target: { collection, action, depth }, authorization, view, own, canCreate, decisions } = part
   const { request, address } = own
   const place = findPlace(collection.attached.parent, address.parameters)
@@ -41,7 +51,7 @@ export function toOperation (part: PreparedPart, content: unknown, transaction: 
     scope,
     parentScope: authorization?.parentScope?.filter,
     storage: transaction.join(collection),
-    context: { signal: transaction.signal, scope: joinFilters(place?.scope, scope?.filter), lock: true },
+    context: { signal: transaction.signal, scope: joinFilters(place?.scope, scope?.filter), lock },
     transaction,
     log: request.log,
     request,
@@ -60,7 +70,8 @@ export function toOperation (part: PreparedPart, content: unknown, transaction: 
   return operation
 }
 
-function isRead ({ target: { action } }: PreparedPart): boolean {
+/** Whether the part is a GET. A custom action may write, whatever it says. */
+export function isRead ({ target: { action } }: PreparedPart): boolean {
   return action.safe && action.custom === undefined
 }
 

@@ -11,7 +11,7 @@ import { Problem, problem } from '../http/problems.ts'
 import { isRefusal, refusalToProblem } from '../response/refusal.ts'
 import { validationProblem } from '../schema/failures.ts'
 import type { Context, Storage } from '../storage/contract.ts'
-import { toOperation } from './part-operation.ts'
+import { isRead, toOperation } from './part-operation.ts'
 import { resolveAddress } from './part-request.ts'
 import type { Part } from './parts.ts'
 import { findCaller } from './prepare-part.ts'
@@ -65,6 +65,8 @@ export async function runBatch (
   parts: readonly PreparedPart[],
   { collection, context, progress, isDryRun, beforeCommit }: BatchRun
 ): Promise<BatchResults | BatchFailure | Problem> {
+  // A shared lock, which a write would have to upgrade, could deadlock. So all reads lock like writes, or none does.
+  const lock = !parts.every(isRead)
   let current: PreparedPart | undefined
   let refused: Problem | undefined
 
@@ -76,7 +78,7 @@ export async function runBatch (
     for (const part of parts) {
       current = part
       refused = undefined
-      const result = await runPart(part, earlier, transaction)
+      const result = await runPart(part, earlier, { transaction, lock })
       const text = result instanceof Problem ? '' : JSON.stringify({ id: part.id, ...result })
       length += text.length
       refused = result instanceof Problem ? result : checkLength(length)
@@ -119,7 +121,7 @@ interface Earlier {
 async function runPart (
   part: PreparedPart,
   earlier: Earlier,
-  transaction: OpenTransaction
+  joined: Parameters<typeof toOperation>[2]
 ): Promise<PartResult | Problem> {
   const { target: { collection, action }, own } = part
   const values = resolvePath(part, earlier)
@@ -127,7 +129,7 @@ async function runPart (
   if (values.length > 0) own.address = resolveAddress(part, part.target, values)
   const content = resolveContent(part, earlier)
   if (content instanceof Problem) return content
-  const operation = toOperation(part, content.value, transaction)
+  const operation = toOperation(part, content.value, joined)
   if (operation instanceof Problem) return operation
   try {
     const traced = { collection: collection.name, action: action.name, requestId: own.request.id }
