@@ -3,6 +3,7 @@ import type { Collection } from '../collection.ts'
 import type { Progress } from '../engine/progress.ts'
 import { openTransaction } from '../engine/transaction.ts'
 import type { OpenTransaction } from '../engine/transaction.ts'
+import { yieldTurn } from '../engine/turns.ts'
 import { ActionError, HookError } from '../failure.ts'
 import { maxDepth } from '../formats/i-json-reader.ts'
 import { escapePointer } from '../http/json-pointer.ts'
@@ -85,6 +86,7 @@ export async function runBatch (
       if (result instanceof Problem || refused !== undefined) return refused!
       results.push(result)
       texts.push(text)
+      await yieldTurn(progress)
     }
     current = undefined
     return await beforeCommit?.({ results, texts }, storage) ?? { results, texts }

@@ -29,6 +29,7 @@ import {
   writeItem
 } from './write.ts'
 import type { Decision } from './write.ts'
+import { endsTurn, yieldTurn } from './turns.ts'
 
 // The six actions. Each returns an outcome, which the door renders, or a problem.
 
@@ -151,6 +152,7 @@ async function createMany (operation: Operation, content: Content): Promise<Outc
     else if (built.name === 'validation-failed') failures.push(...getFailures(built, index))
     else return built
     if (failures.length >= maxFailures) break
+    if (endsTurn(index)) await yieldTurn(operation.progress)
   }
   if (failures.length > 0) {
     const errors = failures.slice(0, maxFailures)

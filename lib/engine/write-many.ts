@@ -14,6 +14,7 @@ import { changeOperation } from './operation.ts'
 import type { ChangeRefusal, ItemChange, Operation, Outcome, Run, WriteMany } from './operation.ts'
 import { applyParsedPatch } from './patch.ts'
 import type { Work } from './transaction.ts'
+import { endsTurn, yieldTurn } from './turns.ts'
 import { maxAttempts, notifyChanges, runTransaction, storeChanges, toChange } from './write.ts'
 import type { Decision } from './write.ts'
 
@@ -65,12 +66,13 @@ async function writeMatching (
     changes = []
     const found = await findMatching(operation, { storage, query, isLocked: isInside })
     if (found instanceof Problem) return found
-    for (const entry of found) {
+    for (const [index, entry] of found.entries()) {
       joined?.checkListed(collection, entry.id, { current: entry, scope: operation.context.scope })
       const decision = await decide(entry)
       if (decision instanceof Problem) return nameItem(decision, entry.id)
       const change = toChange(operation, entry, decision)
       if (change !== undefined) changes.push(change)
+      if (endsTurn(index)) await yieldTurn(operation.progress)
     }
     const writing = changeOperation(operation, { writeMany: createWriteMany(operation) })
     return storeChanges(writing, {

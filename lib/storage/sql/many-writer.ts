@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Context, Draft, Entry, Refusal, Replacement } from '../contract.ts'
 import { Assignments, type BoundAssignments } from './assignments.ts'
 import { ConditionBuilder } from './condition-builder.ts'
@@ -107,13 +108,13 @@ export class ManyWriter<Item extends object> {
 
   async #write (session: Session, given: GivenValues, build: BuildStatement): Promise<Refusal | undefined> {
     const { rows, kinds } = given
-    const length = Math.floor((this.#layout.dialect.many.maxValues - reservedValues) / kinds.length)
-    const parts: Array<GivenValues['rows']> = []
-    for (let start = 0; start < rows.length; start += length) parts.push(rows.slice(start, start + length))
+    const most = Math.floor((this.#layout.dialect.many.maxValues - reservedValues) / kinds.length)
+    const parts = splitRows(rows, Math.min(most, maxRows))
     const write = async () => {
       for (const part of parts) {
         const count = await this.#writePart(session, { ...given, rows: part }, build)
         if (count !== part.length) return stale
+        await nextTurn()
       }
       return undefined
     }
@@ -153,6 +154,28 @@ interface GivenValues {
 
 /** The id and the version: the first columns of rows that are replaced or removed. */
 const targetWidth = 2
+
+/** How many rows one statement writes. On SQLite, nothing else runs while it does. */
+const maxRows = 1000
+
+/** In characters of all values of one statement, before its last row. */
+const maxLength = 1_048_576
+
+/** Splits rows into the parts that one statement each writes. */
+function splitRows (rows: GivenValues['rows'], most: number): Array<GivenValues['rows']> {
+  const parts: Array<GivenValues['rows']> = []
+  let start = 0
+  let length = 0
+  for (const [index, row] of rows.entries()) {
+    for (const value of row) length += typeof value === 'string' ? value.length : 0
+    const end = index + 1
+    if (end < rows.length && end - start < most && length < maxLength) continue
+    parts.push(rows.slice(start, end))
+    start = end
+    length = 0
+  }
+  return parts
+}
 
 /** How many values the scope of a caller may have. A filter has fewer. */
 const reservedValues = 4096
