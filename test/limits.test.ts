@@ -215,6 +215,16 @@ const lines: Readonly<Record<string, Line>> = {
     },
     within: 200
   },
+  'characters of all items that one PATCH of a collection changes': {
+    app: (t) => build(t, notes().with(bulk({ update: true }))),
+    request: async (app, length) => {
+      await request(app, 'POST /notes', { content: Array(16).fill({ text: 'a' }) })
+      // Beside the text, each has its id, and the names of both.
+      const text = 'x'.repeat(Math.ceil(length / 16) - 56)
+      return request(app, 'PATCH /notes?text=a', { content: { text } })
+    },
+    within: 200
+  },
   'items of a page': {
     app: (t) => build(t, notes()),
     request: (app, count) => request(app, `GET /notes?limit=${count}`),

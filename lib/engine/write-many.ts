@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { toIncomparableProblem } from '../listing/entries.ts'
+import { estimateLength } from '../listing/page-length.ts'
 import { toStorageQuery } from '../listing/list-query.ts'
 import type { ListQuery } from '../listing/list-query.ts'
 import { logUnreadable } from '../listing/unreadable.ts'
@@ -20,6 +21,9 @@ import type { Decision } from './write.ts'
 
 // Writes to all items that match a filter: they are found and locked, then written by their ids and versions, in one
 // transaction. Only bulk() loads this file.
+
+/** In characters of all items that one write changes. Otherwise a patch of 1 MB would make items of 1 GB. */
+const maxLength = 8_388_608
 
 /** Decides what to write to one of the items. */
 type DecideEach = (before: Entry<object>) => Promise<Decision | Problem>
@@ -64,6 +68,7 @@ async function writeMatching (
 
   const attempt: Work<Outcome> = async (storage, transaction) => {
     changes = []
+    let length = 0
     const found = await findMatching(operation, { storage, query, isLocked: isInside })
     if (found instanceof Problem) return found
     for (const [index, entry] of found.entries()) {
@@ -72,6 +77,8 @@ async function writeMatching (
       if (decision instanceof Problem) return nameItem(decision, entry.id)
       const change = toChange(operation, entry, decision)
       if (change !== undefined) changes.push(change)
+      length += change?.item === undefined ? 0 : estimateLength(change.item)
+      if (length > maxLength) return tooLong()
       if (endsTurn(index)) await yieldTurn(operation.progress)
     }
     const writing = changeOperation(operation, { writeMany: createWriteMany(operation) })
@@ -155,6 +162,13 @@ async function findMatching (
   return problem('too-many-matches', {
     detail: `More than ${query.limit} items match, and nothing was changed. Add conditions, and repeat the request.`,
     properties: { maximum: query.limit }
+  })
+}
+
+function tooLong (): Problem {
+  return problem('too-many-matches', {
+    detail: `The changed items are longer than ${maxLength} characters, and nothing was changed. ` +
+      'Add conditions, and repeat the request.'
   })
 }
 
