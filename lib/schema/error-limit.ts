@@ -1,7 +1,7 @@
 import { _, Name } from 'ajv'
 import type { Code } from 'ajv'
 import type { Ajv2019, CodeKeywordDefinition, KeywordCxt } from 'ajv/dist/2019.js'
-import { replaceUnionErrors } from './failures.ts'
+import { replaceUnionErrors, shortenErrors } from './failures.ts'
 
 // `allErrors` of Ajv has no end: a content of 1 MiB can have millions of errors. Here, collecting ends.
 // Errors are only left out where there are others, so that an invalid value stays invalid.
@@ -60,6 +60,7 @@ class ErrorLimiter {
     if (keyword === 'contains') this.#limitContains(context)
     // Everything else stops at the first error. So do the schemas of `not` and `if` in any case.
     if (!context.allErrors) {
+      if (unions.has(keyword)) this.#shortenErrors(context)
       code(context)
       return
     }
@@ -90,6 +91,17 @@ class ErrorLimiter {
     context.error = (...given) => {
       report(...given)
       end()
+    }
+  }
+
+  /** Otherwise a recursive union, whose branches each try the value again, has the errors of all attempts. */
+  #shortenErrors (context: KeywordCxt): void {
+    const { gen } = context
+    const report = context.error.bind(context)
+    context.error = (...given) => {
+      const shorten = gen.scopeValue('func', { key: shortenErrors, ref: shortenErrors })
+      gen.assign(errors, _`${shorten}(${vErrors}, ${context.errsCount!})`)
+      report(...given)
     }
   }
 

@@ -60,6 +60,16 @@ export function replaceUnionErrors (errors: ValidationError[], start: number, ma
   }
 }
 
+/**
+ * Removes the errors in a union, which begin at `start`, if there are more than a problem lists: that of the union says
+ * enough. Returns how many errors are left.
+ */
+export function shortenErrors (errors: ValidationError[] | null, start: number): number {
+  if (errors === null) return 0
+  if (errors.length > start + maxFailures) errors.length = start
+  return errors.length
+}
+
 /** Turns the errors of Ajv into one failure for each property. */
 export function toFailures (errors: readonly ValidationError[]): Failure[] {
   const found: FailureWithError[] = []

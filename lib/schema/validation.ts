@@ -59,14 +59,14 @@ export function compileValidator (schema: JsonSchema): Validator {
   const validateFirst = compileWith(firstErrorAjv, schema)
   let validateAll: ValidateFunction | undefined
   return (value) => {
-    const isValid = runLimited(validateFirst, value, 10)
+    const isValid = runLimited(validateFirst, value, { least: 2500, perPart: 5 })
     if (isValid === undefined) return tooComplex
     if (isValid) return undefined
     // Only the first error is reported if the others would repeat a long name, or if finding them takes too long.
     if (hasLongPointers(value)) return toFailures(validateFirst.errors!)
     validateAll ??= compileWith(allErrorsAjv, schema)
-    const finished = runLimited(validateAll, value, 1) === undefined ? validateFirst : validateAll
-    return toFailures(finished.errors!)
+    const hasFinished = runLimited(validateAll, value, { least: 500, perPart: 1 }) !== undefined
+    return toFailures((hasFinished ? validateAll : validateFirst).errors!)
   }
 }
 

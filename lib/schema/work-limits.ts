@@ -4,8 +4,13 @@ import { toCanonicalJson } from './canonical-json.ts'
 
 // Some keywords of Ajv can take hours for a small content. Their work is limited here.
 
-/** How many unions may be tried for any content, however small. */
-const minSteps = 10_000
+/** How many unions may be tried. */
+interface StepLimit {
+  /** For any content, however small. */
+  readonly least: number
+  /** For each part of the content: each value in it. */
+  readonly perPart: number
+}
 
 let remainingSteps = 0
 
@@ -16,13 +21,16 @@ function countStep (): void {
   if (--remainingSteps < 0) throw exhausted
 }
 
-/** Runs a validation. Returns undefined if it takes more steps than `stepsPerPart` for each part of the value. */
+/** Runs a validation. Returns undefined if it takes more steps. */
 export function runLimited<Result> (
   validate: (value: unknown) => Result,
   value: unknown,
-  stepsPerPart: number
+  { least, perPart }: StepLimit
 ): Result | undefined {
-  return runWithSteps(minSteps, validate, value) ?? runWithSteps(stepsPerPart * countParts(value), validate, value)
+  const result = runWithSteps(least, validate, value)
+  if (result !== undefined) return result
+  const steps = perPart * countParts(value)
+  return steps > least ? runWithSteps(steps, validate, value) : undefined
 }
 
 function runWithSteps<Result> (
