@@ -31,7 +31,8 @@ type Step = (draft: Draft) => void
 /** Parses an operation object (RFC 6902, section 3). Members that it does not define are ignored (section 4). */
 function parseOperation (operation: unknown, index: number): Step {
   if (!isObject(operation)) throw toMalformed(index, 'An operation is an object.')
-  const parser = Object.entries(parsers).find(([name]) => name === operation['op'])?.[1]
+  const { op } = operation
+  const parser = typeof op === 'string' && Object.hasOwn(parsers, op) ? parsers[op] : undefined
   if (parser === undefined) throw toMalformed(index, `An operation has "op": ${Object.keys(parsers).join(', ')}.`)
   return parser(operation, parseLocation(operation, 'path', index))
 }
