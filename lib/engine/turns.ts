@@ -5,7 +5,7 @@ import type { Progress } from './progress.ts'
 // would hold up all other requests, and no timer would end it.
 
 /** How many items are processed in one turn of the event loop. */
-const itemsPerTurn = 100
+const itemsPerTurn = 10
 
 /** Lets other requests and timers run, and refuses to go on if the time is over. */
 export async function yieldTurn (progress: Progress | undefined): Promise<void> {
