@@ -22,12 +22,6 @@ export class TransactionError extends Error {
 /** What functions of the app run in. */
 const running = new AsyncLocalStorage<OpenTransaction>()
 
-interface CurrentItem {
-  readonly current: Entry<object> | undefined
-  /** That of the caller of the write. */
-  readonly scope: Context['scope']
-}
-
 /** A transaction that functions of the app use: hooks, and `app.collection(definition).transaction()`. */
 export class OpenTransaction implements Transaction {
   /** Called after the commit. */
@@ -159,10 +153,9 @@ export class OpenTransaction implements Transaction {
   }
 
   /** Called before a write, with the item as it is locked. Throws if it has changed since the app has listed it. */
-  checkListed (collection: Collection, id: Id, { current, scope }: CurrentItem): void {
+  checkListed (collection: Collection, id: Id, current: Entry<object> | undefined): void {
     const listed = this.#items.getListed(collection, id)
-    // An item that is not found may be outside of the scope.
-    if (listed === undefined || (current === undefined && scope !== undefined)) return
+    if (listed === undefined) return
     this.#items.deleteListed(collection, id)
     if (listed === current?.version) return
     this.lostRace = problem('concurrent-update', {

@@ -72,7 +72,7 @@ async function writeMatching (
     const found = await findMatching(operation, { storage, query, isLocked: isInside })
     if (found instanceof Problem) return found
     for (const [index, entry] of found.entries()) {
-      joined?.checkListed(collection, entry.id, { current: entry, scope: operation.context.scope })
+      joined?.checkListed(collection, entry.id, entry)
       const decision = await decide(entry)
       if (decision instanceof Problem) return nameItem(decision, entry.id)
       const change = toChange(operation, entry, decision)

@@ -4,7 +4,8 @@ import { cloneJson, freezeJson, isEqual } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { CommittedChange } from '../options.ts'
 import { isRefusal, refusalToProblem } from '../response/refusal.ts'
-import type { Context, Entry, Id, Refusal } from '../storage/contract.ts'
+import type { Context, Entry, Id, Refusal, Storage } from '../storage/contract.ts'
+import { toBaseRows } from '../storage/related.ts'
 import type {
   ChangeRefusal,
   ItemChange,
@@ -58,8 +59,10 @@ export async function writeItem (
     if (isLocked && joined === undefined && id !== undefined) transaction.addLocked(collection, id)
     const readContext = isLocked ? new LockingContext(context) : context
     const before = hasItem ? await steps.find(operation, { id, storage, context: readContext }) : undefined
+    if (id !== undefined && joined?.hasListed(collection, id) === true) {
+      joined.checkListed(collection, id, isEntry(before) ? before : await findAnywhere(storage, id, context))
+    }
     if (isFinal(before)) return before
-    if (id !== undefined) joined?.checkListed(collection, id, { current: before, scope: context.scope })
     const decision = await decide(before, transaction)
     if (decision instanceof Problem) return decision
     const change = toChange(operation, before, decision)
@@ -124,6 +127,19 @@ function toProblem (result: Outcome | Refusal | Problem): Outcome | Problem {
 /** Whether the operation ends with what `find` has returned. */
 export function isFinal (found: Entry<object> | Moved | Problem | undefined): found is Moved | Problem {
   return found instanceof Problem || (found !== undefined && 'kind' in found && found.kind === 'moved')
+}
+
+function isEntry (found: Entry<object> | Moved | Problem | undefined): found is Entry<object> {
+  return found !== undefined && !isFinal(found)
+}
+
+/** What is stored, whether or not the caller and the layers of features see it. */
+function findAnywhere (
+  storage: Storage<object>,
+  id: Id,
+  { signal, lock = false }: Context
+): Promise<Entry<object> | undefined> {
+  return toBaseRows(storage, undefined).storage.find(id, { signal, scope: undefined, lock })
 }
 
 /** Undefined if the item stays as it is. */

@@ -6,12 +6,22 @@ import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import collection, { define, problem, ProblemError, registry, TransactionError } from '../../lib/index.ts'
-import type { Definition, Feature, HookOptions, PendingWrite, Storage, Transaction } from '../../lib/index.ts'
+import type {
+  Context,
+  Definition,
+  Feature,
+  HookOptions,
+  PendingWrite,
+  Shape,
+  Storage,
+  Transaction
+} from '../../lib/index.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
+import { wrapStorage } from '../../lib/storage/wrap-storage.ts'
 import { logged, request } from '../app.ts'
 import { databases } from '../storage/databases.ts'
 import type { Database } from '../storage/databases.ts'
@@ -468,6 +478,74 @@ test('a write that lost a race calls its hooks again, and only what was written 
     (await request(app, 'GET /events?sort=text')).json().map(({ text }: { text: string }) => text),
     ['1 another write came first', '1 undefined', '2 another write came first']
   )
+})
+
+const Note = Type.Object({
+  id: Type.String(),
+  owner: Type.String(),
+  n: Type.Integer({ default: 0 }),
+  deletedAt: Type.Optional(Type.String({ format: 'date-time' }))
+})
+
+type Interfere = (storage: Storage<object>, context: Context) => Promise<unknown>
+
+/** Serves two notes of ann. Another process writes after the first list, as READ COMMITTED allows. */
+async function serveNotes (t: Closing, interfere: Interfere) {
+  let isFirst = true
+  const notes = define({
+    name: 'notes',
+    schema: Note,
+    id: { generate: 'client' },
+    // The items are those of the schema: it is the same storage.
+    storage: (shape: Shape) => wrapStorage(memory()(shape), (inner) => ({
+      ...inner,
+      async list (query, context) {
+        const page = await inner.list(query, context)
+        if (isFirst) await interfere(inner, { ...context, scope: undefined })
+        isFirst = false
+        return page
+      }
+    })) as Storage<typeof Note.static>,
+    access: { authenticate: () => 'ann', scope: ({ caller }) => ({ values: { owner: String(caller) } }) }
+  }).with(softDelete({ property: 'deletedAt' }))
+  const calls = (await serve(t, notes)).collection(notes)
+  for (const id of ['a', 'b']) await calls.create({ id, owner: 'ann' })
+  return calls
+}
+
+test('a transaction whose listed item was removed since runs again, whoever calls', async (t) => {
+  const deleted = { id: 'b', owner: 'ann', n: 0, deletedAt: '2026-01-01T00:00:00.000Z' }
+  const removals: Record<string, Interfere> = {
+    removed: (storage, context) => storage.remove('b', undefined, context),
+    'marked as deleted': (storage, context) => storage.replace('b', deleted, undefined, context)
+  }
+  for (const [description, interfere] of Object.entries(removals)) {
+    for (const options of [{}, { caller: 'ann' }]) {
+      const calls = await serveNotes(t, interfere)
+      let attempts = 0
+      await calls.transaction(async (transaction) => {
+        attempts++
+        for await (const { id, item } of calls.list({}, { ...options, transaction })) {
+          await calls.update(id, { n: item.n + 1 }, { ...options, transaction })
+        }
+      })
+      t.equal(attempts, 2, description)
+      t.equal((await calls.read('a')).item.n, 1, description)
+    }
+  }
+})
+
+test('a listed item that is outside of the scope of a write has not changed', async (t) => {
+  const calls = await serveNotes(t, async () => {})
+  await calls.update('b', { owner: 'bob' })
+  let attempts = 0
+  await t.rejects(calls.transaction(async (transaction) => {
+    attempts++
+    for await (const { id } of calls.list({}, { transaction })) {
+      await calls.update(id, { n: 1 }, { caller: 'ann', transaction })
+    }
+  }), { code: 'not-found' })
+  t.equal(attempts, 1)
 })
 
 test('a transaction that cannot be used as intended is an error that says so', async (t) => {
