@@ -27,7 +27,7 @@ export class OpenTransaction implements Transaction {
   /** Called after the commit. */
   readonly notifications: Array<() => Promise<void>> = []
   readonly #items = new TransactionItems<Collection>()
-  /** Set if another transaction has changed what this one has listed and then writes. */
+  /** Set if another transaction came first with a write. */
   lostRace: Problem | undefined
   readonly #owner: Collection
   readonly #handle: TransactionHandle | undefined
@@ -158,11 +158,21 @@ export class OpenTransaction implements Transaction {
     if (listed === undefined) return
     this.#items.deleteListed(collection, id)
     if (listed === current?.version) return
-    this.lostRace = problem('concurrent-update', {
+    throw this.loseRace(problem('concurrent-update', {
       detail: 'An item was changed after the transaction had listed it, each time. Repeat the request.'
-    })
-    this.fail(this.lostRace)
-    throw this.lostRace
+    }))
+  }
+
+  /** Returns the problem, to throw it: the transaction runs again. If it loses each time, that is the response. */
+  loseRace (reason: Problem): Problem {
+    this.lostRace = reason
+    this.fail(reason)
+    return reason
+  }
+
+  /** Whether it can only be rolled back. */
+  get hasFailed (): boolean {
+    return this.#failure !== undefined
   }
 
   /**
@@ -327,8 +337,8 @@ interface OpenTransactionTarget extends TransactionTarget {
 }
 
 /**
- * Does the same with functions of the app, which get the transaction. It runs again if another one has changed what it
- * has listed and then writes.
+ * Does the same with functions of the app, which get the transaction. It runs again if another one came first: it has
+ * changed what this one has listed and then writes, or what a call of this one was about to write.
  */
 export async function openTransaction<Done extends object> (
   { collection, storage, progress, initiator, isRehearsal }: OpenTransactionTarget,

@@ -101,9 +101,9 @@ async function writeMatching (
       await notifyChanges(operation, changes.map((change, index) => ({ ...change, after: written[index] })))
       return result
     }
-    // A transaction of the app cannot begin again here.
-    const isFinal = joined !== undefined || attempts === maxAttempts || !isRace(result)
-    if (isFinal) return toManyProblem(result, changes)
+    const refused = toManyProblem(result, changes)
+    if (attempts === maxAttempts || !isRace(result)) return refused
+    if (joined !== undefined) throw joined.loseRace(refused)
     await wait(Math.random() * attempts)
   }
 }

@@ -50,7 +50,6 @@ export async function writeItem (
   const isInside = decides === 'inside'
   let written: ItemChange | undefined
   let after: Entry<object> | undefined
-  let conflicts = 0
 
   const attempt: Work<Outcome> = async (storage, transaction) => {
     written = undefined
@@ -86,10 +85,11 @@ export async function writeItem (
       isRefusal(stored) &&
       stored.refused === 'not-unique' &&
       stored.properties.join() === collection.id.property
-    // Another PUT may have created the item, or a DELETE may have removed it since: both are races. An item that is
-    // still not visible the second time is outside the scope, which gets the same response.
-    if (idExists && (await storage.find(id!, context) !== undefined || ++conflicts === 1)) return { refused: 'stale' }
-    return stored
+    // Another PUT may have created the item, or a DELETE may have removed it since: both are races. An item that
+    // exists, but not for the caller, is outside of the scope.
+    const isRace = idExists && (await steps.find(operation, { id, storage, context }) !== undefined ||
+      await findAnywhere(storage, id!, context) === undefined)
+    return isRace ? { refused: 'stale' } : stored
   }
 
   // An action that only reads needs no transaction, but its calls must be part of one that it has joined.
@@ -338,6 +338,8 @@ async function retryWrite (
     if (result instanceof Problem || !isRefusal(result)) return result
     const isRace = result.refused === 'stale' || result.refused === 'not-found'
     if (!isRace || attempts === maxAttempts) return refusalToProblem(result)
+    // What hooks have written in it cannot be undone alone.
+    if (transaction?.hasFailed === true) throw transaction.loseRace(refusalToProblem(result))
     await wait(Math.random() * attempts)
   }
 }

@@ -1,0 +1,103 @@
+import { Type } from '@sinclair/typebox'
+import Fastify from 'fastify'
+import { test } from 'tap'
+import { batch } from '../../lib/batch/batch.ts'
+import { bulk } from '../../lib/features/bulk.ts'
+import collection, { define, registry } from '../../lib/index.ts'
+import type { Shape, Storage } from '../../lib/index.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { wrapStorage } from '../../lib/storage/wrap-storage.ts'
+
+// Writes inside of a transaction that lose a race: what hooks have written is undone, and the transaction runs again.
+
+const Note = Type.Object({ id: Type.String(), owner: Type.String(), n: Type.Integer() })
+
+/** The writes of these items that another one precedes, as if a process had created or changed them in between. */
+type Lost = Set<string>
+
+function loseRaces (lost: Lost) {
+  return <Item extends object>(shape: Shape): Storage<Item> => wrapStorage(memory()<Item>(shape), (inner) => ({
+    list: inner.list,
+    find: inner.find,
+    remove: inner.remove,
+    async insert (draft, context) {
+      const isLost = lost.delete(String(Reflect.get(draft, 'id')))
+      return isLost ? { refused: 'not-unique', properties: ['id'] } : inner.insert(draft, context)
+    },
+    async replace (id, item, expected, context) {
+      return lost.delete(String(id)) ? { refused: 'stale' } : inner.replace(id, item, expected, context)
+    }
+  }))
+}
+
+async function serveNotes (t: { after (close: () => unknown): void }) {
+  const lost: Lost = new Set()
+  const hooks: string[] = []
+  const notes = define({
+    name: 'notes',
+    schema: Note,
+    id: { generate: 'client' },
+    put: { create: true },
+    list: { filter: ['id'] },
+    storage: loseRaces(lost),
+    access: {
+      authenticate: () => 'ann',
+      scope: ({ caller }) => ({ values: { owner: String(caller) } })
+    },
+    hooks: {
+      beforeWrite ({ action, item }) {
+        hooks.push(`${action} ${item?.id}`)
+      }
+    }
+  }).with(bulk({ update: true }))
+  const app = Fastify()
+  t.after(() => app.close())
+  await app.register(registry)
+  await app.register(collection, notes)
+  await app.register(batch, { collections: [notes] })
+  await app.ready()
+  const calls = app.collection(notes)
+  for (const [id, owner] of [['a', 'ann'], ['b', 'ann'], ['c', 'bob']] as const) await calls.create({ id, owner, n: 0 })
+  hooks.length = 0
+  const send = (payload: object[]) => app.inject({ method: 'POST', url: '/batch', payload })
+  return { calls, hooks, lost, send }
+}
+
+const putNew = { method: 'PUT', path: '/notes/new', content: { n: 1 } }
+const patchA = { method: 'PATCH', path: '/notes/a', content: { n: 1 } }
+
+test('a batch runs again if a part loses a race', async (t) => {
+  const { calls, hooks, lost, send } = await serveNotes(t)
+  for (const [part, id] of [[putNew, 'new'], [{ ...patchA, path: '/notes/b' }, 'b']] as const) {
+    lost.add(id)
+    hooks.length = 0
+    const response = await send([{ ...patchA, content: { n: id.length } }, part])
+    t.equal(response.statusCode, 200, response.body)
+    t.equal(hooks.length, 4, 'the first part as well')
+    t.equal((await calls.read(id)).item.n, 1)
+  }
+})
+
+test('a transaction runs again if a call loses a race', async (t) => {
+  const { calls, lost } = await serveNotes(t)
+  let attempts = 0
+  for (const [n, method] of (['replace', 'update', 'updateMany'] as const).entries()) {
+    attempts = 0
+    lost.add('b')
+    await calls.transaction(async (transaction) => {
+      attempts++
+      if (method === 'replace') await calls.replace('b', { owner: 'ann', n: n + 1 }, { transaction })
+      if (method === 'update') await calls.update('b', { n: n + 1 }, { transaction })
+      if (method === 'updateMany') await calls.updateMany({ filter: { id: 'b' } }, { n: n + 1 }, { transaction })
+    })
+    t.equal(attempts, 2, method)
+    t.equal((await calls.read('b')).item.n, n + 1)
+  }
+})
+
+test('a PUT that creates at the id of an item outside of the scope has lost no race', async (t) => {
+  const { hooks, send } = await serveNotes(t)
+  const response = await send([patchA, { ...putNew, path: '/notes/c' }])
+  t.match(response.json(), { code: 'batch-failed', part: { index: 1 }, problem: { code: 'not-unique' } })
+  t.strictSame(hooks, ['update a', 'create c'])
+})
