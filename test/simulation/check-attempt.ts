@@ -1,0 +1,247 @@
+import type { Commit } from './database.ts'
+import type { RefusedPart, Result } from './doors.ts'
+import type { Attempt, Observed } from './history.ts'
+import { getExpected } from './model.ts'
+import type { Expected } from './model.ts'
+import { isBulk } from './plan.ts'
+import type { Action } from './plan.ts'
+import { normalizeRow } from './state.ts'
+import type { State } from './state.ts'
+
+// What must be true of each attempt of an operation. The database knows the order of all commits and which attempt made
+// them. So a commit is compared with what the model does to the state before it, and so is the response. What wrote
+// nothing must be explained by a state between its begin and its end.
+
+interface AttemptContext {
+  readonly observed: Observed
+  readonly attempt: Attempt
+  readonly journal: readonly Commit[]
+  /** The state before each commit, and the last one. */
+  readonly states: readonly State[]
+}
+
+interface Run {
+  /** What each action leads to, up to the first that is refused. */
+  readonly expected: readonly Expected[]
+  readonly after: State
+}
+
+/** Returns a text for each violation. */
+export function checkAttempt (context: AttemptContext): string[] {
+  const { result, name } = context.attempt
+  if (result === undefined) return []
+  const problems = new Set(new AttemptCheck(context).run(result))
+  return [...problems].map((problem) => problem.replace(':', `: ${name}`))
+}
+
+class AttemptCheck {
+  readonly #observed: Observed
+  readonly #attempt: Attempt
+  readonly #journal: readonly Commit[]
+  readonly #states: readonly State[]
+  /** The indexes of the commits of this attempt. */
+  readonly #commits: readonly number[]
+
+  constructor ({ observed, attempt, journal, states }: AttemptContext) {
+    this.#observed = observed
+    this.#attempt = attempt
+    this.#journal = journal
+    this.#states = states
+    this.#commits = journal.flatMap(({ owner, changes }, index) => {
+      return owner === attempt.name && changes.length > 0 ? [index] : []
+    })
+  }
+
+  run (result: Result): string[] {
+    return [
+      ...this.#checkText(result),
+      ...this.#commits.length > 1 ? [`atomic: has ${this.#commits.length} commits`] : [],
+      ...this.#checkStatus(result),
+      ...this.#commits.flatMap((index) => this.#checkEffect(index))
+    ]
+  }
+
+  #checkStatus (result: Result): string[] {
+    if (result.status === 0 || result.status >= 500) return this.#checkFailure(result)
+    return result.status >= 400 ? this.#checkRefusal(result) : this.#checkSuccess(result)
+  }
+
+  /** Nothing that the caller must not see is in the response. */
+  #checkText ({ text }: Result): string[] {
+    const { caller } = this.#attempt.operation
+    if (caller === 'root') return []
+    const others = ['ann', 'bob', 'gus'].filter((other) => other !== caller)
+    const secrets = ['hush-', ...others.flatMap((other) => [`of-${other}`, `"owner":"${other}"`])]
+    return secrets.filter((secret) => text.includes(secret)).map((secret) => `secret: response has ${secret}`)
+  }
+
+  #checkFailure ({ status, detail = '', code }: Result): string[] {
+    const { hookFault, isAborted, door } = this.#attempt.operation
+    const { config } = this.#observed
+    const hasThrown = hookFault?.kind === 'throw'
+    // With these, a transaction may be rolled back each time.
+    const isContended = config.isolation !== 'locks' && detail.includes('each time')
+    if (!config.hasFaults && !isContended) return [`failure: ${status} ${code} without a fault`]
+    const isExpected = hasThrown || (isAborted && door !== 'http')
+    if (status === 500 && !isExpected) return [`failure: 500 ${code} ${detail} without a reason`]
+    const deniesWrites = /Nothing was (changed|written)/.test(detail) ||
+      (status === 500 && hasThrown && door !== 'transaction')
+    return deniesWrites ? this.#checkNoCommit(`${status} "${detail}"`) : []
+  }
+
+  #checkRefusal (result: Result): string[] {
+    const { status, code = '', part } = result
+    const { operation: { actions, caller }, start, end } = this.#attempt
+    const { config } = this.#observed
+    const untrue = this.#checkNoCommit(`${status} ${code}`)
+    if (untrue.length > 0) return untrue
+    if (code === 'idempotency-key-in-use' && this.#siblings.length > 0) return []
+    if (code === 'concurrent-update') {
+      const others = end - start
+      return config.hasFaults || others > 4 ? [] : [`refusal: ${code} after ${others} other commits`]
+    }
+    if (status === 403) {
+      const creates = actions.some(({ verb }) => verb === 'create' || verb === 'bulkCreate')
+      return creates && caller === 'gus' ? [] : ['refusal: 403 without a reason']
+    }
+    const refused = part ?? { index: 0, status, code }
+    const situations = this.#window.flatMap((state) => this.#window.map((others) => ({ state, others })))
+    if (situations.some((situation) => this.#isRefused(refused, situation))) return []
+    const [first] = this.#window as readonly [State]
+    const expected = this.#runActions(first).expected.map((one) => `${one.status} ${one.code ?? ''}`)
+    const found = `${refused.status} ${refused.code} of part ${refused.index}`
+    return [`refusal: ${found} has no reason, expected ${expected.join(', ')}`]
+  }
+
+  /** Whether this part is refused like this. Its checks may read two states: of the items, and of all else. */
+  #isRefused ({ index, status, code }: RefusedPart, { state, others }: { state: State, others: State }): boolean {
+    const { operation: { actions, door } } = this.#attempt
+    const { expected } = this.#runActions(state, others)
+    const last = expected.at(-1)!
+    if (expected.length - 1 !== index || last.status !== status) return false
+    // From code, the problem is that of the call inside of the action.
+    return last.code === code || (actions[index]!.verb === 'move' && door !== 'http' && status === 409)
+  }
+
+  #checkSuccess (result: Result): string[] {
+    const [committed] = this.#commits
+    if (committed !== undefined) return this.#compareWithModel(committed, result)
+    if (result.isReplayed === true) return this.#siblings.some(isDone) || this.#hasReceipt() ? [] : ['key: replays nothing']
+    if (this.#window.some((state) => this.#explainsRead(state, result))) return []
+    // READ COMMITTED: rows that were locked by another transaction are gone, and those that it has added are not found.
+    if (this.#attempt.operation.actions.some(isAboutMany) && this.#window.length > 1) return []
+    const [first] = this.#window as readonly [State]
+    const wrong = this.#compareBodies(result, this.#runActions(first).expected) ?? 'no commit'
+    return [`read: ${wrong}, in no state of ${this.#attempt.start} to ${this.#attempt.end}`]
+  }
+
+  /** Whether nothing was to be written in this state, and the response is about it. */
+  #explainsRead (state: State, result: Result): boolean {
+    const { expected, after } = this.#runActions(state)
+    const isUnchanged = expected.every(({ status }) => status < 400) && state.findDifferences(after).length === 0
+    return isUnchanged && this.#compareBodies(result, expected) === undefined
+  }
+
+  /** A commit must be what the operation does to the state before it, whatever its response. */
+  #checkEffect (index: number): string[] {
+    const [before, stored] = [this.#states[index]!, this.#states[index + 1]!]
+    const { expected, after } = this.#runActions(before)
+    const refused = expected.find(({ status }) => status >= 400)
+    if (refused !== undefined) return [`effect: commit ${index}, but ${refused.status} ${refused.code} was due`]
+    const wrong = after.findDifferences(stored)
+      .find(({ table, id }) => !this.#isPhantom(index, { id, isWritten: isDifferent(before, stored, table, id) }))
+    if (wrong === undefined) return []
+    const { table, id } = wrong
+    const [written, wanted] = [stored, after].map((state) => normalizeRow(state.find(table, id)))
+    return [`effect: commit ${index} wrote ${id} ${written}, not ${wanted}`]
+  }
+
+  /**
+   * READ COMMITTED: rows that begin to match after they were looked for are not written, and a later part finds them as
+   * they were.
+   */
+  #isPhantom (index: number, { id, isWritten }: { id: string, isWritten: boolean }): boolean {
+    const { operation: { actions }, start } = this.#attempt
+    if (!actions.some(isAboutMany)) return false
+    const hasForeignWrite = this.#journal
+      .slice(start, index)
+      .some(({ changes }) => changes.some((change) => String(change.id) === id))
+    return !isWritten || (actions.length > 1 && hasForeignWrite)
+  }
+
+  #compareWithModel (index: number, result: Result): string[] {
+    if (this.#attempt.operation.actions.some(isAboutMany)) return []
+    const { expected } = this.#runActions(this.#states[index]!)
+    const difference = this.#compareBodies(result, expected)
+    return difference === undefined ? [] : [`response: commit ${index}, ${difference}`]
+  }
+
+  #compareBodies ({ bodies, status }: Result, expected: readonly Expected[]): string | undefined {
+    const { door, actions } = this.#attempt.operation
+    if (door === 'http' && status !== expected[0]!.status) return `status ${status}, not ${expected[0]!.status}`
+    for (const [index, body] of bodies.entries()) {
+      const wanted = expected[index]?.body
+      const isComparable = body !== undefined && wanted !== undefined
+      if (isComparable && withoutTime(body) !== withoutTime(wanted)) {
+        return `${actions[index]!.verb} returned ${String(body)}, not ${String(wanted)}`
+      }
+    }
+    return undefined
+  }
+
+  #runActions (state: State, others = state): Run {
+    const { operation: { actions, caller, tags } } = this.#attempt
+    const { config: { app: config } } = this.#observed
+    const expected: Expected[] = []
+    let after = state
+    let beside = others
+    for (const [index, action] of actions.entries()) {
+      const tagged = tags?.[index]?.shown
+      const one = getExpected(action, { state: after, others: beside, caller, config, tagged })
+      expected.push(one)
+      if (one.status >= 400) break
+      after = after.apply(one.writes)
+      beside = beside.apply(one.writes)
+    }
+    return { expected, after }
+  }
+
+  #checkNoCommit (response: string): string[] {
+    return this.#commits.length > 0 ? [`untrue: ${response}, but commit ${this.#commits.join()}`] : []
+  }
+
+  #hasReceipt (): boolean {
+    const names = this.#siblings.map(({ name }) => name)
+    return this.#journal.some(({ owner, hasReceipt }) => hasReceipt && names.includes(owner))
+  }
+
+  /** The states that the attempt can have seen. */
+  get #window (): readonly State[] {
+    return this.#states.slice(this.#attempt.start, this.#attempt.end + 1)
+  }
+
+  /** The other attempts with the same key. */
+  get #siblings (): readonly Attempt[] {
+    const { operation } = this.#attempt
+    if (operation.key === undefined) return []
+    return this.#observed.attempts.filter((other) => other !== this.#attempt && other.operation === operation)
+  }
+}
+
+export function isDone ({ result }: Pick<Attempt, 'result'>): boolean {
+  return result !== undefined && result.status >= 200 && result.status < 300
+}
+
+/** Whether it finds its items by a list. */
+function isAboutMany ({ verb }: Action): boolean {
+  return isBulk(verb) || verb === 'tally'
+}
+
+function isDifferent (before: State, after: State, table: string, id: string): boolean {
+  return normalizeRow(before.find(table, id)) !== normalizeRow(after.find(table, id))
+}
+
+/** The model does not know when a row was deleted. */
+function withoutTime (body: unknown): string {
+  return String(body).replace(/\["deletedAt","[^"]*"\]/, '["deletedAt"]')
+}

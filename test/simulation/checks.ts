@@ -1,0 +1,108 @@
+import { checkAttempt, isDone } from './check-attempt.ts'
+import type { Commit } from './database.ts'
+import type { Observed } from './history.ts'
+import { isWide } from './plan.ts'
+import type { Operation } from './plan.ts'
+import { isLive, State } from './state.ts'
+
+// What must be true of every history.
+
+/** Returns a text for each violation. */
+export function findViolations (observed: Observed, journal: readonly Commit[]): string[] {
+  const states = [new State()]
+  for (const commit of journal) states.push(states.at(-1)!.applyCommit(commit))
+  return [
+    ...observed.config.app.hasReferences ? checkReferences(journal, states) : [],
+    ...observed.config.app.hasHooks ? checkHookWrites(observed, journal) : [],
+    ...observed.attempts.flatMap((attempt) => checkAttempt({ observed, attempt, journal, states })),
+    ...checkKeys(observed, journal),
+    ...checkNotices(observed, journal),
+    ...checkQueues(observed),
+    ...checkLog(observed)
+  ]
+}
+
+/** No item refers to nothing. */
+function checkReferences (journal: readonly Commit[], states: readonly State[]): string[] {
+  return journal.flatMap(({ owner }, index) => {
+    const state = states[index + 1]!
+    return state.list('items')
+      .filter((row) => isLive(row) && row.personId && !isLive(state.find('people', String(row.personId))))
+      .filter(() => owner !== 'seed')
+      .map(({ id }) => `reference: after commit ${index} of ${owner}, item ${id} refers to nothing`)
+  })
+}
+
+/** What hooks write is in the commit of the item. */
+function checkHookWrites ({ attempts }: Observed, journal: readonly Commit[]): string[] {
+  const hasParts = new Set(attempts.filter(({ operation }) => operation.actions.length > 1).map(({ name }) => name))
+  return journal.flatMap(({ owner, changes }, index) => {
+    const items = changes.filter(({ table }) => table === 'items').length
+    const logs = changes.filter(({ table }) => table === 'logs').length
+    // An item that is written twice in one transaction is logged twice, also if it is created and removed.
+    const isWrittenTwice = hasParts.has(owner) && items < logs
+    const isWrong = owner !== 'seed' && (logs < items || (items === 0 && logs > 0 && !isWrittenTwice))
+    return isWrong ? [`atomic: commit ${index} of ${owner} has ${items} items and ${logs} logs`] : []
+  })
+}
+
+/** One effect and one response for each idempotency key. */
+function checkKeys ({ attempts }: Observed, journal: readonly Commit[]): string[] {
+  const operations = new Set(attempts.map(({ operation }) => operation).filter(({ key }) => key !== undefined))
+  return [...operations].flatMap((operation) => {
+    const own = attempts.filter((attempt) => attempt.operation === operation)
+    const names = new Set(own.map(({ name }) => name))
+    const commits = journal.filter(({ owner, changes }) => names.has(owner) && changes.length > 0)
+    const responses = new Set(own.filter(isDone).map(({ result }) => JSON.stringify([result!.status, result!.bodies])))
+    return [
+      ...commits.length > 1 ? [`key: ${operation.name} was done ${commits.length} times`] : [],
+      ...responses.size > 1 ? [`key: ${operation.name} got different responses: ${[...responses].join(' and ')}`] : []
+    ]
+  })
+}
+
+/** `afterCommit` is called once for each item that was written, and for nothing else. */
+function checkNotices ({ notices, attempts }: Observed, journal: readonly Commit[]): string[] {
+  return attempts.flatMap((attempt) => {
+    const { name, operation } = attempt
+    const written = journal
+      .filter(({ owner }) => owner === name)
+      .flatMap(({ changes }) => changes.filter(({ table }) => table === 'items'))
+    const called = notices.filter(({ owner }) => owner === name).length
+    // Parts can write an item several times.
+    const isTooOften = operation.actions.length === 1 && called > written.length
+    const isTooRare = isDone(attempt) && called < written.length
+    return isTooOften || isTooRare ? [`afterCommit: ${name} wrote ${written.length} items, and ${called} notices`] : []
+  })
+}
+
+/** If all writes wait in the queue of their item, none loses a race, so no hook is called twice. */
+function checkQueues ({ attempts, calls, config }: Observed): string[] {
+  const isQueued = !config.hasFaults &&
+    config.app.processes === 1 &&
+    config.isolation === 'locks' &&
+    attempts.every(({ operation }) => waitsInQueue(operation))
+  if (!isQueued) return []
+  return attempts.flatMap(({ name, result }) => {
+    return ['beforeValidation', 'run']
+      .filter((hook) => result?.code !== 'not-unique' && (calls.get(`${name} ${hook}`) ?? 0) > 1)
+      .map((hook) => `queue: ${name} called ${hook} several times in one process`)
+  })
+}
+
+/** Or is a read. A batch or a transaction waits for no queue. */
+function waitsInQueue ({ door, actions }: Operation): boolean {
+  const { verb } = actions[0]!
+  const isOfItem = verb !== 'create' && verb !== 'put' && !isWide(verb)
+  return (door === 'http' || door === 'code') && isOfItem
+}
+
+/** What is only in the log: mistakes in the library, and errors without a fault. */
+function checkLog ({ logged, config }: Observed): string[] {
+  return logged.flatMap(({ level, err, msg }) => {
+    const { type, message } = Object(err) as { type?: string, message?: string }
+    const isMistake = ['TypeError', 'RangeError', 'ReferenceError'].includes(type ?? '')
+    const isError = !config.hasFaults && config.isolation === 'locks' && Number(level) >= 50
+    return isMistake || isError ? [`logged: ${String(msg)} ${type ?? ''} ${message ?? ''}`] : []
+  })
+}

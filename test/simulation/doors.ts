@@ -1,0 +1,265 @@
+import type { ServerResponse } from 'node:http'
+import { showEach, showRow } from './model.ts'
+import type { Action, KnownTag, Operation } from './plan.ts'
+import type { Service, Stored } from './service.ts'
+import type { Row } from './transaction.ts'
+import { running } from './world.ts'
+import type { World } from './world.ts'
+
+// How each operation goes through its door: a request, a call from code, a batch, or a transaction from code.
+
+/** The part of a batch or transaction that was refused. */
+export interface RefusedPart {
+  readonly index: number
+  readonly status: number
+  readonly code: string
+}
+
+export interface Result {
+  /** 0 if there is no response. */
+  readonly status: number
+  readonly code?: string | undefined
+  readonly detail?: string | undefined
+  /** What each action has led to, in the form of the model. */
+  readonly bodies: readonly unknown[]
+  /** Everything that was sent. */
+  readonly text: string
+  readonly isReplayed?: boolean
+  readonly part?: RefusedPart | undefined
+}
+
+interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly content?: unknown
+}
+
+function toRequest ({ verb, id, to, group, content, contents }: Action): HttpRequest {
+  const path = `/items/${id}`
+  switch (verb) {
+    case 'read': return { method: 'GET', path }
+    case 'list': return { method: 'GET', path: `/items?group=${group}&sort=id` }
+    case 'create': return { method: 'POST', path: '/items', content }
+    case 'bulkCreate': return { method: 'POST', path: '/items', content: contents }
+    case 'put': return { method: 'PUT', path, content }
+    case 'patch': return { method: 'PATCH', path, content }
+    case 'restore': return { method: 'PATCH', path, content: { ...content, deletedAt: null } }
+    case 'remove': return { method: 'DELETE', path }
+    case 'add': return { method: 'POST', path: `${path}/add`, content }
+    case 'move': return { method: 'POST', path: '/items/move', content: { from: id, to, ...content } }
+    case 'tally': return { method: 'POST', path: '/items/tally', content }
+    case 'bulkPatch': return { method: 'PATCH', path: `/items?group=${group}`, content }
+    case 'bulkRemove': return { method: 'DELETE', path: `/items?group=${group}` }
+    case 'readPerson': return { method: 'GET', path: `/people/${id}` }
+    case 'putPerson': return { method: 'PUT', path: `/people/${id}`, content }
+    case 'removePerson': return { method: 'DELETE', path: `/people/${id}` }
+  }
+}
+
+/** Calls the method of an action. Returns the item, the items, or the number of items. */
+async function callMethod (service: Service, action: Action, options: object): Promise<Stored | Stored[] | undefined> {
+  const { items, people } = service
+  const { verb, id, to, group, content, contents } = action
+  const query = { filter: { group } }
+  switch (verb) {
+    case 'read': return items.read(id, options)
+    case 'list': return collect(items.list({ ...query, sort: ['id'] }, options))
+    case 'create': return items.create(content, options)
+    case 'bulkCreate': return items.createMany(contents, options)
+    case 'put': return items.replace(id, content, options)
+    case 'patch': return items.update(id, content, options)
+    case 'restore': return items.update(id, { ...content, deletedAt: null }, options)
+    case 'remove': return nothing(items.remove(id, options))
+    case 'add': return items.add(id, content, options)
+    case 'move': return nothing(items.move({ from: id, to, ...content }, options))
+    case 'tally': return nothing(items.tally(content, options))
+    case 'bulkPatch': return items.updateMany(query, content, options)
+    case 'bulkRemove': return items.removeMany(query, options)
+    case 'readPerson': return people.read(id, options)
+    case 'putPerson': return people.replace(id, content, options)
+    case 'removePerson': return nothing(people.remove(id, options))
+  }
+}
+
+async function collect (entries: AsyncIterable<Stored>): Promise<Stored[]> {
+  const all: Stored[] = []
+  for await (const entry of entries) all.push(entry)
+  return all
+}
+
+async function nothing (done: Promise<void>): Promise<undefined> {
+  await done
+}
+
+/** What an action has led to, in the form of the model. Content that only repeats what was sent is left out. */
+function toBody ({ verb }: Action, caller: string, value: unknown): unknown {
+  switch (verb) {
+    case 'list': return showEach(value as Row[], caller)
+    case 'bulkPatch':
+    case 'bulkRemove': return (value as { count: number }).count
+    case 'bulkCreate':
+    case 'move':
+    case 'tally':
+    case 'remove':
+    case 'removePerson': return undefined
+    default: return value === undefined || value === '' ? undefined : showRow(value as Row, caller)
+  }
+}
+
+/** Which service has each process. A process that has ended has another one when it comes back. */
+export type FindService = (process: number) => Service
+
+export class Doors {
+  /** By the name of the attempt. */
+  readonly responses = new Map<string, ServerResponse>()
+  readonly #controllers = new Map<string, AbortController>()
+  readonly #world: World
+  readonly #findService: FindService
+  /** What each client remembers of each item. */
+  readonly #tags = new Map<string, KnownTag>()
+
+  constructor (world: World, findService: FindService) {
+    this.#world = world
+    this.#findService = findService
+  }
+
+  /** Sends an operation through its door, under the name of the attempt. */
+  send (operation: Operation, name: string, process: number): Promise<Result> {
+    operation.tags ??= operation.actions.map((action) => {
+      return action.isConditional ? this.#tags.get(this.#toMemoryKey(operation, action)) : undefined
+    })
+    const service = this.#findService(process)
+    return running.run(name, () => {
+      if (operation.door === 'http') return this.#sendRequest(service, operation, name)
+      if (operation.door === 'batch') return this.#sendBatch(service, operation, name)
+      return this.#call(service, operation, name)
+    })
+  }
+
+  /** The client goes away. */
+  abort (name: string): void {
+    this.#world.log(`  the client of ${name} goes away`)
+    this.responses.get(name)?.destroy()
+    this.#controllers.get(name)?.abort()
+  }
+
+  /** Entity tags of code are not those of HTTP. */
+  #toMemoryKey ({ client, caller, door }: Operation, { id }: Action): string {
+    return [client, caller, door === 'http' || door === 'batch', id].join('/')
+  }
+
+  #remember (operation: Operation, action: Action, { tag, body }: { tag: string | undefined, body: unknown }): void {
+    if (tag === undefined || typeof body !== 'string' || action.verb === 'list') return
+    this.#tags.set(this.#toMemoryKey(operation, action), { tag, shown: body })
+  }
+
+  #inject (service: Service, { caller, key }: Operation, name: string, request: HttpRequest & { tag?: string }) {
+    const { method, path, content, tag } = request
+    const headers = {
+      'x-user': caller,
+      'x-attempt': name,
+      ...key && { 'idempotency-key': key },
+      ...tag && { 'if-match': tag }
+    }
+    const payload = content === undefined ? {} : { payload: content as object }
+    return service.app.inject({ method, url: path, headers, ...payload })
+  }
+
+  async #sendRequest (service: Service, operation: Operation, name: string): Promise<Result> {
+    const [action] = operation.actions as [Action]
+    const known = operation.tags![0]
+    try {
+      const request = { ...toRequest(action), ...known && { tag: known.tag } }
+      const { statusCode: status, headers, body: sent, json } = await this.#inject(service, operation, name, request)
+      const text = JSON.stringify(headers) + sent
+      const value = sent === '' ? undefined : json()
+      if (status >= 400) return { status, code: value.code, detail: value.detail, bodies: [], text }
+      const body = toBody(action, operation.caller, value)
+      this.#remember(operation, action, { tag: headers.etag, body })
+      return { status, bodies: [body], text, isReplayed: headers['idempotent-replayed'] === 'true' }
+    } catch (error) {
+      return toLostResponse(error)
+    }
+  }
+
+  async #sendBatch (service: Service, operation: Operation, name: string): Promise<Result> {
+    const { actions, caller, tags } = operation
+    const content = actions.map((action, index) => {
+      const known = tags![index]
+      return { ...toRequest(action), ...known && { ifMatch: known.tag } }
+    })
+    try {
+      const request = { method: 'POST', path: '/batch', content } as const
+      const { statusCode: status, headers, body: sent, json } = await this.#inject(service, operation, name, request)
+      const text = JSON.stringify(headers) + sent
+      const value = json()
+      if (status >= 400) {
+        const { code, detail, part, problem = {} } = value
+        const refused = part && { index: part.index, status: problem.status ?? status, code: problem.code ?? code }
+        return { status, code, detail, bodies: [], text, part: refused }
+      }
+      const bodies = actions.map((action, index) => toBody(action, caller, value[index].content))
+      for (const [index, action] of actions.entries()) {
+        this.#remember(operation, action, { tag: value[index].etag, body: bodies[index] })
+      }
+      return { status, bodies, text, isReplayed: headers['idempotent-replayed'] === 'true' }
+    } catch (error) {
+      return toLostResponse(error)
+    }
+  }
+
+  async #call (service: Service, operation: Operation, name: string): Promise<Result> {
+    const { actions, caller, tags, door } = operation
+    const controller = new AbortController()
+    this.#controllers.set(name, controller)
+    const bodies: unknown[] = []
+    let index = 0
+    const callAll = async (transaction?: object): Promise<void> => {
+      bodies.length = 0
+      for (index = 0; index < actions.length; index++) {
+        const action = actions[index]!
+        const known = tags![index]
+        const options = {
+          caller,
+          signal: controller.signal,
+          ...transaction && { transaction },
+          ...known && { ifMatch: known.tag }
+        }
+        const value = await callMethod(service, action, options)
+        const items = Array.isArray(value) ? value.map(({ item }) => item) : value?.item ?? value
+        const body = toBody(action, caller, items)
+        bodies.push(body)
+        if (!Array.isArray(value)) this.#remember(operation, action, { tag: value?.tag, body })
+      }
+    }
+    try {
+      if (door === 'transaction') await service.items.transaction((transaction) => callAll(transaction))
+      else await callAll()
+      return { status: 200, bodies, text: JSON.stringify(bodies) }
+    } catch (error) {
+      const failure = toFailure(error)
+      const part = { index, status: failure.status, code: failure.code }
+      return { ...failure, bodies: [], text: String(error), ...door === 'transaction' && { part } }
+    }
+  }
+}
+
+function toLostResponse (error: unknown): Result {
+  return { status: 0, code: 'aborted', bodies: [], text: String(error) }
+}
+
+interface ThrownValue {
+  readonly name?: string
+  readonly message?: string
+  readonly code?: string
+  readonly statusCode?: number
+  readonly unreachable?: boolean
+  readonly problem?: { readonly status: number, readonly detail?: string }
+}
+
+/** What the error of a call says, as a response would. */
+function toFailure (error: unknown): { status: number, code: string, detail: string } {
+  const { name = '', message = '', code = name, statusCode, unreachable, problem } = Object(error) as ThrownValue
+  const status = statusCode ?? problem?.status ?? (unreachable === true ? 503 : 500)
+  return { status, code, detail: problem?.detail ?? message }
+}

@@ -1,0 +1,279 @@
+import { findViolations } from './checks.ts'
+import { Database } from './database.ts'
+import type { Fault } from './database.ts'
+import { Doors } from './doors.ts'
+import type { Result } from './doors.ts'
+import { chooseConfig, choosePlan, chooseRows, describeOperation, itemIds } from './plan.ts'
+import type { Config, Operation } from './plan.ts'
+import { Random } from './random.ts'
+import { replaceGlobals, useWorld } from './replace-globals.ts'
+import { createService } from './service.ts'
+import type { AppConfig, Notice, Probe, Service } from './service.ts'
+import { running, World } from './world.ts'
+
+// One history: what clients send, the faults, and the order of everything follow from the seed.
+
+/** An operation that is sent once. Clients send it again with the same key. */
+export interface Attempt {
+  readonly name: string
+  readonly operation: Operation
+  /** How many commits there were. */
+  readonly start: number
+  end: number
+  result: Result | undefined
+}
+
+export interface Observed {
+  readonly config: Config
+  readonly attempts: readonly Attempt[]
+  readonly notices: ReadonlyArray<Notice & { readonly owner: string }>
+  readonly logged: ReadonlyArray<Record<string, unknown>>
+  /** How often each attempt has called a hook. */
+  readonly calls: ReadonlyMap<string, number>
+}
+
+export interface History {
+  readonly seed: number
+  readonly config: Config
+  readonly operations: readonly Operation[]
+  readonly lines: readonly string[]
+  readonly violations: readonly string[]
+}
+
+export interface HistoryOptions {
+  /** Leaves out operations, to find a shorter history. */
+  readonly keeps?: (operation: Operation) => boolean
+  /** The order of everything, if it is not that of the seed. */
+  readonly schedule?: number
+}
+
+/** The apps of one configuration. They are used again: to start one takes longer than a history. */
+interface Fixture {
+  readonly database: Database
+  readonly services: readonly Service[]
+  probe: Probe
+}
+
+const fixtures = new Map<string, Fixture>()
+const unhandled: unknown[] = []
+
+replaceGlobals()
+process.on('unhandledRejection', (error) => unhandled.push(error))
+
+export async function runHistory (seed: number, options: HistoryOptions = {}): Promise<History> {
+  // The plan does not depend on what the app draws.
+  const random = new Random(seed + 0.5)
+  const config = chooseConfig(random)
+  const fixture = await findFixture(config.app)
+  const world = new World(options.schedule ?? seed)
+  useWorld(world)
+  unhandled.length = 0
+  const run = new Run({ world, random, config, fixture, keeps: options.keeps ?? (() => true) })
+  const violations = await run.run()
+  violations.push(...unhandled.map((error) => `unhandled: ${String(error)}`))
+  if (violations.length === 0) violations.push(...await probeQueues(world, fixture))
+  // What it has left behind must not be found in others.
+  if (violations.length > 0) fixtures.clear()
+  useWorld(undefined)
+  return { seed, config, operations: run.operations, lines: world.history, violations }
+}
+
+async function findFixture (config: AppConfig): Promise<Fixture> {
+  const key = JSON.stringify(config)
+  const fixture = fixtures.get(key) ?? await createFixture(config)
+  fixtures.set(key, fixture)
+  return fixture
+}
+
+async function createFixture (config: AppConfig): Promise<Fixture> {
+  // What an app draws at boot must not change the history: it may have booted already.
+  const world = new World(0)
+  // Expired keys are removed once a minute. The request below does that, in a future that no history reaches.
+  world.now *= 2
+  useWorld(world)
+  const database = new Database(world)
+  const services: Service[] = []
+  const fixture: Fixture = {
+    database,
+    services,
+    probe: { async callHook () {}, addNotice () {}, addResponse () {}, addLogLine () {} }
+  }
+  const probe: Probe = {
+    callHook: (name) => fixture.probe.callHook(name),
+    addNotice: (notice) => fixture.probe.addNotice(notice),
+    addResponse: (attempt, response) => fixture.probe.addResponse(attempt, response),
+    addLogLine: (line) => fixture.probe.addLogLine(line)
+  }
+  for (let process = 0; process < config.processes; process++) {
+    services.push(await createService(config, { database, identity: {}, process, probe }))
+  }
+  let open = services.length
+  for (const { app } of services) {
+    const headers = { 'x-user': 'root', 'idempotency-key': `"boot ${open}"` }
+    const request = { method: 'POST', url: '/items/tally', headers, payload: { by: 'boot' } } as const
+    app.inject(request).finally(() => open--).catch((error: unknown) => unhandled.push(error))
+  }
+  await world.run({ isDone: () => open === 0 })
+  return fixture
+}
+
+const faults: readonly Fault[] = ['lost before', 'lost after', 'rolled back', 'stale']
+
+interface RunContext {
+  readonly world: World
+  readonly random: Random
+  readonly config: Config
+  readonly fixture: Fixture
+  readonly keeps: (operation: Operation) => boolean
+}
+
+class Run {
+  readonly operations: readonly Operation[]
+  readonly #world: World
+  readonly #config: Config
+  readonly #fixture: Fixture
+  readonly #doors: Doors
+  readonly #attempts: Attempt[] = []
+  readonly #notices: Array<Notice & { owner: string }> = []
+  readonly #logged: Array<Record<string, unknown>> = []
+  readonly #calls = new Map<string, number>()
+
+  constructor ({ world, random, config, fixture, keeps }: RunContext) {
+    this.#world = world
+    this.#config = config
+    this.#fixture = fixture
+    this.#doors = new Doors(world, (process) => fixture.services[process]!)
+    world.timerChance = config.hasFaults ? 0.01 : 0
+    const rate = config.hasFaults ? random.pick([0, 0.02, 0.06]) : 0
+    fixture.database.reset(world, {
+      ...config,
+      chooseFault: () => rate > 0 && world.random.chance(rate) ? world.random.pick(faults) : undefined
+    })
+    for (const { table, row } of chooseRows(random)) fixture.database.seed(table, row)
+    this.operations = choosePlan(random, config).filter(keeps)
+    fixture.probe = this.#createProbe()
+  }
+
+  /** Returns the violations. */
+  async run (): Promise<string[]> {
+    const work = this.#start()
+    let finished = 0
+    for (const one of work) one.then(() => finished++, (error: unknown) => unhandled.push(error))
+    await this.#world.run({ isDone: () => finished === work.length })
+    const open = this.#attempts.filter(({ result }) => result === undefined).map(({ name }) => name)
+    const isHanging = finished < work.length
+    // What goes on after the last response.
+    await this.#world.run({ isDone: () => false })
+    const { database } = this.#fixture
+    // With faults, a claim may stay until its lease is over.
+    const left = database.leftovers.filter((text) => !this.#config.hasFaults || !text.includes('claimed'))
+    const observed = {
+      config: this.#config,
+      attempts: this.#attempts,
+      notices: this.#notices,
+      logged: this.#logged,
+      calls: this.#calls
+    }
+    return [
+      ...isHanging ? [`hang: ${open.join()} never ended`] : left.map((text) => `left: ${text}`),
+      ...findViolations(observed, database.journal)
+    ]
+  }
+
+  #createProbe (): Probe {
+    const getOwner = () => running.getStore() ?? 'nobody'
+    const faultsByName = new Map(this.operations.map(({ name, hookFault }) => [name, hookFault]))
+    return {
+      callHook: async (name) => {
+        const owner = getOwner()
+        const call = `${owner} ${name}`
+        this.#calls.set(call, (this.#calls.get(call) ?? 0) + 1)
+        const fault = faultsByName.get(owner)
+        if (fault?.hook !== name) return
+        this.#world.log(`    ${owner} ${name}: ${fault.kind}`)
+        if (fault.kind === 'throw') throw new Error('fault of a hook')
+        if (fault.kind === 'never') await new Promise(() => {})
+        await new Promise((resolve) => setTimeout(resolve, 100 + this.#world.random.below(2000)))
+      },
+      addNotice: (notice) => { this.#notices.push({ ...notice, owner: getOwner() }) },
+      addResponse: (attempt, response) => { this.#doors.responses.set(attempt, response) },
+      addLogLine: (line) => { this.#logged.push(line) }
+    }
+  }
+
+  /** Starts all clients. */
+  #start (): Array<Promise<void>> {
+    const clients = [...new Set(this.operations.map(({ client }) => client))]
+    const twins = this.operations.filter(({ hasTwin }) => hasTwin)
+    return [
+      ...clients.map((client) => this.#runClient(client)),
+      ...twins.map((operation) => this.#runTwin(operation))
+    ]
+  }
+
+  async #runClient (client: number): Promise<void> {
+    for (const operation of this.operations.filter((one) => one.client === client)) {
+      await this.#runOperation(operation)
+    }
+  }
+
+  /** A request with a key is sent again if its outcome is not known. */
+  async #runOperation (operation: Operation): Promise<void> {
+    const { name, process, key } = operation
+    const maxAttempts = key === undefined ? 1 : 3
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const isFirst = attempt === 1
+      const other = (process + attempt) % this.#fixture.services.length
+      const { status } = await this.#attempt(operation, isFirst ? name : `${name}/${attempt}`, isFirst ? process : other)
+      if (status > 0 && status < 500) return
+    }
+  }
+
+  /** Another client has the same key and content, and comes at any time, perhaps to another process. */
+  async #runTwin (operation: Operation): Promise<void> {
+    await this.#world.skip(`twin ${operation.name}`, 1 + this.#world.random.below(30))
+    await this.#attempt(operation, `${operation.name}/twin`, (operation.process + 1) % this.#fixture.services.length)
+  }
+
+  async #attempt (operation: Operation, name: string, process: number): Promise<Result> {
+    const { journal } = this.#fixture.database
+    await this.#world.step(`client ${operation.client}`, `client ${operation.client} sends ${name}`)
+    const attempt: Attempt = { name, operation, start: journal.length, end: -1, result: undefined }
+    this.#attempts.push(attempt)
+    this.#world.log(`${name} begins: ${describeOperation(operation)}`)
+    if (operation.isAborted && name === operation.name) {
+      this.#abortLater(name).catch((error: unknown) => unhandled.push(error))
+    }
+    const result = await this.#doors.send(operation, name, process)
+    attempt.end = journal.length
+    attempt.result = result
+    this.#world.log(`${name} ends: ${describeResult(result)}`)
+    return result
+  }
+
+  async #abortLater (name: string): Promise<void> {
+    await this.#world.skip(`abort ${name}`, 1 + this.#world.random.below(12))
+    this.#doors.abort(name)
+  }
+}
+
+function describeResult ({ status, code = '', detail = '', part, bodies }: Result): string {
+  const refused = part === undefined ? '' : `part ${part.index} ${part.code}`
+  return [status, code, detail, refused, ...bodies].join(' ')
+}
+
+/** Nothing that the history has left behind holds up the next write to an item. */
+async function probeQueues (world: World, { services, database }: Fixture): Promise<string[]> {
+  const before = world.now
+  world.timerChance = 0
+  database.reset(world)
+  const violations: string[] = []
+  for (const [process, { items }] of services.entries()) {
+    let open: number = itemIds.length
+    // They do not exist any more.
+    for (const id of itemIds) items.update(id, { by: 'probe' }).catch(() => {}).finally(() => open--)
+    await world.run({ isDone: () => open === 0 })
+    if (open > 0 || world.now > before) violations.push(`queue: a write waits in process ${process} after the history`)
+  }
+  return violations
+}

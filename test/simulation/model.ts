@@ -1,0 +1,270 @@
+import { isAboutPerson } from './plan.ts'
+import type { Action } from './plan.ts'
+import type { AppConfig } from './service.ts'
+import { isLive, toText } from './state.ts'
+import type { State, Write } from './state.ts'
+import type { Row } from './transaction.ts'
+
+// What each action leads to, over one state of the database: the order of the checks, and what is written and returned.
+// It knows nothing of statements, locks, retries and doors.
+
+export interface Expected {
+  readonly status: number
+  readonly code?: string
+  /** What the response shows, as text. */
+  readonly body?: unknown
+  readonly writes: readonly Write[]
+}
+
+export interface Situation {
+  /** Where items and people are read. */
+  readonly state: State
+  /** Where the rest is read: unique values, and the people that items refer to. */
+  readonly others: State
+  readonly caller: string
+  readonly config: AppConfig
+  /** What the client has got with the tag that it sends in If-Match; undefined without If-Match. */
+  readonly tagged: string | undefined
+}
+
+export function getExpected (action: Action, situation: Situation): Expected {
+  try {
+    return new Model(action, situation).run()
+  } catch (thrown) {
+    if (!(thrown instanceof Refused)) throw thrown
+    const { status, code } = thrown
+    return { status, code, writes: [] }
+  }
+}
+
+/** What a caller sees of a row, as text. */
+export function showRow (row: Row, caller: string): string {
+  const { secret, ...visible } = row
+  return toText(caller === 'root' ? row : visible)
+}
+
+export function showEach (rows: readonly Row[], caller: string): string {
+  return JSON.stringify(rows.map((row) => showRow(row, caller)))
+}
+
+class Refused {
+  readonly status: number
+  readonly code: string
+
+  constructor (status: number, code: string) {
+    this.status = status
+    this.code = code
+  }
+}
+
+class Model {
+  readonly #action: Action
+  readonly #situation: Situation
+
+  constructor (action: Action, situation: Situation) {
+    this.#action = action
+    this.#situation = situation
+  }
+
+  run (): Expected {
+    const { verb, id, content } = this.#action
+    if (isAboutPerson(verb)) return this.#runOfPerson()
+    switch (verb) {
+      case 'read': {
+        return this.#respond(200, this.#requireItem())
+      }
+      case 'list': {
+        const { caller } = this.#situation
+        return { status: 200, body: showEach(this.#listGroup(), caller), writes: [] }
+      }
+      case 'create': {
+        this.#checkMayCreate()
+        const row = this.#withOwner(content)
+        this.#checkRow(row, undefined)
+        return this.#respond(201, row, [toWrite(row)])
+      }
+      case 'bulkCreate': {
+        this.#checkMayCreate()
+        const rows = this.#action.contents.map((each) => this.#withOwner(each))
+        for (const row of rows) this.#checkReference(row, undefined)
+        for (const row of rows) this.#checkUnique(row, undefined)
+        this.#checkDifferent(rows)
+        return { status: 201, writes: rows.map(toWrite) }
+      }
+      case 'put': {
+        const before = this.#findItem()
+        if (before === undefined && !this.#mayCreate) throw new Refused(404, 'not-found')
+        if (!isLive(before) && before !== undefined && !this.#isRoot) throw new Refused(410, 'gone')
+        this.#checkTag(before)
+        const row = before === undefined ? this.#withOwner({ ...content, id }) : this.#replace(before)
+        this.#checkRow(row, before)
+        return this.#respond(before === undefined ? 201 : 200, row, [toWrite(row)])
+      }
+      case 'patch':
+      case 'restore': {
+        const before = this.#requireItem({ canRestore: true })
+        this.#checkTag(before)
+        if (!isLive(before) && verb === 'patch') throw new Refused(410, 'gone')
+        const { deletedAt, ...rest } = before
+        const row = { ...rest, ...content }
+        this.#checkRow(row, before)
+        return this.#respond(200, row, [toWrite(row)])
+      }
+      case 'remove': {
+        const before = this.#requireItem()
+        this.#checkTag(before)
+        return { status: 204, writes: [this.#remove('items', before)] }
+      }
+      case 'add': {
+        const before = this.#requireItem()
+        this.#checkTag(before)
+        const row = this.#count(before, 1)
+        return this.#respond(200, row, [toWrite(row)])
+      }
+      case 'move': {
+        // A call that is refused inside of an action is a conflict of the action.
+        const [from, to] = [id, this.#action.to].map((each) => this.#findItem(each))
+        if (!isLive(from) || !isLive(to)) throw new Refused(409, 'conflict')
+        return { status: 204, writes: [this.#count(from, -1), this.#count(to, 1)].map(toWrite) }
+      }
+      case 'tally': {
+        return { status: 204, writes: this.#listItems().map((row) => toWrite(this.#count(row, 1))) }
+      }
+      case 'bulkPatch': {
+        const rows = this.#listGroup()
+        return { status: 200, body: rows.length, writes: rows.map((row) => toWrite({ ...row, ...content })) }
+      }
+      case 'bulkRemove': {
+        const rows = this.#listGroup()
+        return { status: 200, body: rows.length, writes: rows.map((row) => this.#remove('items', row)) }
+      }
+      default: {
+        throw new Error(`The model does not know ${verb}`)
+      }
+    }
+  }
+
+  /** People are public. A PUT creates them, but does not restore them. */
+  #runOfPerson (): Expected {
+    const { state } = this.#situation
+    const { verb, id, content } = this.#action
+    const person = state.find('people', id)
+    if (person === undefined && verb !== 'putPerson') throw new Refused(404, 'not-found')
+    const isRestored = verb === 'putPerson' && this.#isRoot
+    if (person !== undefined && !isLive(person) && !isRestored) throw new Refused(410, 'gone')
+    if (verb === 'readPerson') return this.#respond(200, person!)
+    if (verb === 'putPerson') {
+      const row = { ...content, id }
+      return this.#respond(person === undefined ? 201 : 200, row, [{ table: 'people', id, row }])
+    }
+    this.#checkUnreferenced(id)
+    return { status: 204, writes: [this.#remove('people', person!)] }
+  }
+
+  get #isRoot (): boolean {
+    return this.#situation.caller === 'root'
+  }
+
+  /** The rule of `create`. */
+  get #mayCreate (): boolean {
+    return this.#situation.caller !== 'gus'
+  }
+
+  #checkMayCreate (): void {
+    if (!this.#mayCreate) throw new Refused(403, 'forbidden')
+  }
+
+  /** The item, deleted or not, if it is in the scope of the caller. */
+  #findItem (id: string = this.#action.id): Row | undefined {
+    const row = this.#situation.state.find('items', id)
+    return row !== undefined && this.#isInScope(row) ? row : undefined
+  }
+
+  #isInScope (row: Row): boolean {
+    return this.#isRoot || row.owner === this.#situation.caller
+  }
+
+  #requireItem ({ canRestore = false } = {}): Row {
+    const row = this.#findItem()
+    if (row === undefined) throw new Refused(404, 'not-found')
+    if (!isLive(row) && !(canRestore && this.#isRoot)) throw new Refused(410, 'gone')
+    return row
+  }
+
+  #listItems (): Row[] {
+    return this.#situation.state.list('items').filter((row) => isLive(row) && this.#isInScope(row))
+  }
+
+  #listGroup (): Row[] {
+    return this.#listItems().filter(({ group }) => group === this.#action.group)
+  }
+
+  #checkTag (row: Row | undefined): void {
+    const { tagged, caller } = this.#situation
+    const isSame = row !== undefined && showRow(row, caller) === tagged
+    if (tagged !== undefined && !isSame) throw new Refused(412, 'precondition-failed')
+  }
+
+  #checkRow (row: Row, before: Row | undefined): void {
+    this.#checkReference(row, before)
+    this.#checkUnique(row, before)
+  }
+
+  /** What an item refers to has to exist when the reference is new. */
+  #checkReference (row: Row, before: Row | undefined): void {
+    const { config, others } = this.#situation
+    const isNew = !isLive(before) || before.personId !== row.personId
+    if (!config.hasReferences || !isNew || !row.personId) return
+    if (!isLive(others.find('people', String(row.personId)))) throw new Refused(422, 'validation-failed')
+  }
+
+  /** Ids and codes are unique over all rows, also those that the caller does not see. */
+  #checkUnique (row: Row, before: Row | undefined): void {
+    const { state, others } = this.#situation
+    const id = String(row.id)
+    const isIdInUse = before === undefined && [state, others].some((one) => one.find('items', id) !== undefined)
+    const isCodeInUse = others.list('items').some((other) => other.id !== id && row.code && other.code === row.code)
+    if (isIdInUse || isCodeInUse) throw new Refused(409, 'not-unique')
+  }
+
+  /** The same among the items of one request. */
+  #checkDifferent (rows: readonly Row[]): void {
+    const ids = new Set(rows.map(({ id }) => id))
+    const codes = new Set(rows.map((row) => row.code ?? row))
+    if (ids.size < rows.length || codes.size < rows.length) throw new Refused(409, 'not-unique')
+  }
+
+  #checkUnreferenced (id: string): void {
+    const { config, others } = this.#situation
+    // A row that is only marked as deleted still exists for deleted items.
+    const refers = (row: Row) => row.personId === id && (!config.hasSoftDelete || isLive(row))
+    if (config.hasReferences && others.list('items').some(refers)) throw new Refused(409, 'conflict')
+  }
+
+  #withOwner (row: Row): Row {
+    return this.#isRoot ? row : { owner: this.#situation.caller, ...row }
+  }
+
+  /** A PUT keeps what the caller does not see, and the values of its scope. */
+  #replace ({ id, owner, secret }: Row): Row {
+    const kept = this.#isRoot ? {} : { owner, ...secret !== undefined && { secret } }
+    return { ...kept, ...this.#action.content, id }
+  }
+
+  #count (row: Row, difference: number): Row {
+    return { ...row, n: Number(row.n) + difference, by: this.#action.content.by }
+  }
+
+  #remove (table: string, row: Row): Write {
+    const marked = this.#situation.config.hasSoftDelete ? { ...row, deletedAt: 'now' } : undefined
+    return { table, id: String(row.id), row: marked }
+  }
+
+  #respond (status: number, row: Row, writes: readonly Write[] = []): Expected {
+    return { status, body: showRow(row, this.#situation.caller), writes }
+  }
+}
+
+function toWrite (row: Row): Write {
+  return { table: 'items', id: String(row.id), row }
+}

@@ -1,0 +1,254 @@
+import type { Isolation } from './locks.ts'
+import type { AppConfig } from './service.ts'
+import type { Random } from './random.ts'
+import type { Row } from './transaction.ts'
+
+// What clients send: the plan of a history, which follows from its seed.
+
+export type Verb =
+  | 'read' | 'list' | 'create' | 'put' | 'patch' | 'restore' | 'remove' | 'add' | 'move' | 'tally'
+  | 'bulkPatch' | 'bulkRemove' | 'bulkCreate' | 'readPerson' | 'putPerson' | 'removePerson'
+
+export type Door = 'http' | 'code' | 'batch' | 'transaction'
+
+/** One request, one call, or one part of a batch or transaction. */
+export interface Action {
+  readonly verb: Verb
+  readonly id: string
+  /** The second item of `move`. */
+  readonly to: string
+  readonly group: string
+  /** The properties to write. */
+  readonly content: Row
+  /** The items of `bulkCreate`. */
+  readonly contents: readonly Row[]
+  /** Whether it is sent with If-Match, if the client knows a tag. */
+  readonly isConditional: boolean
+}
+
+/** An entity tag, and what the client has got with it. */
+export interface KnownTag {
+  readonly tag: string
+  readonly shown: string
+}
+
+export interface HookFault {
+  readonly hook: string
+  readonly kind: 'throw' | 'late' | 'never'
+}
+
+export interface Operation {
+  readonly name: string
+  readonly client: number
+  readonly process: number
+  readonly door: Door
+  readonly caller: string
+  readonly actions: readonly Action[]
+  /** The idempotency key. */
+  readonly key: string | undefined
+  /** Whether another client sends the same with the same key. */
+  readonly hasTwin: boolean
+  /** Whether the client goes away before it has the response. */
+  readonly isAborted: boolean
+  readonly hookFault: HookFault | undefined
+  /** What each action is sent with in If-Match. Set when the operation is first sent. */
+  tags: ReadonlyArray<KnownTag | undefined> | undefined
+}
+
+export interface Config {
+  readonly app: AppConfig
+  readonly isolation: Isolation
+  readonly connections: number
+  readonly hasFaults: boolean
+}
+
+export const itemIds = ['a', 'b', 'c', 'd'] as const
+const personIds = ['p', 'q'] as const
+const groups = ['g', 'h'] as const
+
+const verbs: readonly Verb[] = [
+  'read', 'read', 'list', 'create', 'put', 'put', 'patch', 'patch', 'patch', 'restore', 'remove', 'add', 'add', 'move',
+  'tally', 'bulkPatch', 'bulkPatch', 'bulkRemove', 'bulkCreate', 'readPerson', 'putPerson', 'removePerson'
+]
+const bulkVerbs: ReadonlySet<Verb> = new Set(['bulkPatch', 'bulkRemove', 'bulkCreate'])
+/** These are about several items. */
+const wideVerbs: ReadonlySet<Verb> = new Set([...bulkVerbs, 'move', 'tally'])
+const keyedVerbs: ReadonlySet<Verb> = new Set([...wideVerbs, 'create', 'patch', 'add'])
+const conditionalVerbs: ReadonlySet<Verb> = new Set(['put', 'patch', 'remove', 'add', 'restore'])
+
+export const isAboutPerson = (verb: Verb): boolean => verb.endsWith('Person')
+export const isBulk = (verb: Verb): boolean => bulkVerbs.has(verb)
+export const isWide = (verb: Verb): boolean => wideVerbs.has(verb)
+
+export function chooseConfig (random: Random): Config {
+  const app = {
+    hasSoftDelete: random.chance(0.5),
+    hasHooks: random.chance(0.5),
+    hasValidationHook: random.chance(0.5),
+    hasReferences: random.chance(0.5),
+    processes: 1 + random.below(2)
+  }
+  return {
+    app,
+    connections: random.pick([3, 20]),
+    isolation: random.pick(['locks', 'locks', 'locks', 'optimistic', 'serializable']),
+    hasFaults: random.chance(0.6)
+  }
+}
+
+interface SeedRow {
+  readonly table: string
+  readonly row: Row
+}
+
+/** What is stored when a history begins. */
+export function chooseRows (random: Random): SeedRow[] {
+  const people = personIds
+    .filter(() => random.chance(0.8))
+    .map((id) => ({ table: 'people', row: { id, by: 'seed' } }))
+  const items = itemIds.filter(() => random.chance(0.7)).map((id) => {
+    const owner = random.pick(['ann', 'ann', 'bob', 'gus'])
+    const [group, n] = [random.pick(groups), random.below(3)]
+    return { table: 'items', row: { id, owner, group, text: `of-${owner}`, n, by: 'seed', secret: `hush-${id}` } }
+  })
+  return [...people, ...items]
+}
+
+/** Chooses the operations of a history. */
+export function choosePlan (random: Random, config: Config): Operation[] {
+  const clients = 2 + random.below(4)
+  const count = clients + random.below(clients * 4)
+  const planner = new Planner(random, config, clients)
+  return Array.from({ length: count }, (_, index) => planner.chooseOperation(`o${index}`))
+}
+
+class Planner {
+  readonly #random: Random
+  readonly #config: Config
+  readonly #clients: number
+  /** Often all clients are about one item. */
+  readonly #ids: readonly string[]
+  readonly #callers: readonly string[]
+  /** In some histories, each operation is about one item, so that all of them wait in queues. */
+  readonly #isSimple: boolean
+
+  constructor (random: Random, config: Config, clients: number) {
+    this.#random = random
+    this.#config = config
+    this.#clients = clients
+    this.#ids = random.chance(0.5) ? [random.pick(itemIds)] : itemIds
+    this.#isSimple = random.chance(0.25)
+    this.#callers = random.pick([['ann', 'bob', 'gus', 'root'], ['ann', 'root'], ['ann', 'ann', 'bob']])
+  }
+
+  chooseOperation (name: string): Operation {
+    const random = this.#random
+    const caller = random.pick(this.#callers)
+    const door = this.#chooseDoor()
+    const hasParts = door === 'batch' || door === 'transaction'
+    const length = hasParts ? 1 + random.below(3) : 1
+    const actions = Array.from({ length }, () => this.#chooseAction({ name, caller, door }))
+    const canHaveKey = door === 'batch' || (door === 'http' && keyedVerbs.has(actions[0]!.verb))
+    const key = canHaveKey && random.chance(0.6) ? `"${name}"` : undefined
+    return {
+      name,
+      client: random.below(this.#clients),
+      process: random.below(this.#config.app.processes),
+      door,
+      caller,
+      actions,
+      key,
+      hasTwin: key !== undefined && random.chance(0.4),
+      isAborted: this.#config.hasFaults && random.chance(0.12),
+      hookFault: this.#chooseHookFault(door),
+      tags: undefined
+    }
+  }
+
+  #chooseDoor (): Door {
+    if (this.#isSimple) return this.#random.pick(['http', 'code'])
+    return this.#random.pick(['http', 'http', 'http', 'code', 'code', 'batch', 'transaction'])
+  }
+
+  #chooseHookFault (door: Door): HookFault | undefined {
+    const { hasFaults, app: { hasHooks, hasValidationHook } } = this.#config
+    if (!hasFaults || !this.#random.chance(0.1)) return undefined
+    const hooks = [
+      ...hasValidationHook ? ['beforeValidation'] : [],
+      ...hasHooks ? ['beforeWrite', 'afterWrite'] : [],
+      'run'
+    ]
+    // A transaction from code has no timeout.
+    const kinds = door === 'transaction' ? ['throw'] as const : ['throw', 'late', 'never'] as const
+    return { hook: this.#random.pick(hooks), kind: this.#random.pick(kinds) }
+  }
+
+  #chooseVerb (door: Door): Verb {
+    const verb = this.#random.pick(verbs)
+    const hasParts = door === 'batch' || door === 'transaction'
+    const isUnfit = (hasParts && (isBulk(verb) || verb === 'list')) || (this.#isSimple && isWide(verb))
+    return isUnfit ? this.#chooseVerb(door) : verb
+  }
+
+  #chooseAction ({ name, caller, door }: { name: string, caller: string, door: Door }): Action {
+    const random = this.#random
+    const verb = this.#chooseVerb(door)
+    const id = isAboutPerson(verb) ? random.pick(personIds) : random.pick(this.#ids)
+    const contents = verb === 'bulkCreate' ? [random.pick(itemIds), random.pick(itemIds)] : []
+    return {
+      verb,
+      id,
+      to: random.pick(itemIds.filter((other) => other !== id)),
+      group: random.pick(groups),
+      content: this.#chooseContent(verb, { name, caller, id }),
+      contents: contents.map((each) => this.#chooseContent('create', { name, caller, id: each })),
+      isConditional: conditionalVerbs.has(verb) && random.chance(0.5)
+    }
+  }
+
+  #chooseContent (verb: Verb, { name, caller, id }: { name: string, caller: string, id: string }): Row {
+    const random = this.#random
+    if (isAboutPerson(verb) || isWide(verb) || verb === 'add') {
+      return { by: name, ...verb === 'bulkPatch' && random.chance(0.3) && { group: 'h' } }
+    }
+    const owner = caller === 'root' ? random.pick(['ann', 'bob']) : caller
+    const optional = {
+      ...random.chance(0.3) && { code: random.pick(['x', 'y']) },
+      ...random.chance(0.4) && { personId: random.pick(personIds) },
+      ...caller === 'root' && random.chance(0.5) && { secret: `hush-${name}` }
+    }
+    if (verb === 'create' || verb === 'put') {
+      return {
+        ...verb === 'create' && { id },
+        ...caller === 'root' && { owner },
+        group: random.pick(groups),
+        text: `of-${owner}`,
+        n: random.below(10),
+        by: name,
+        ...optional
+      }
+    }
+    return { by: name, ...random.chance(0.5) && { group: random.pick(groups) }, ...optional }
+  }
+}
+
+/** For the history. */
+export function describeOperation (operation: Operation): string {
+  const { door, caller, process, actions, key, tags, hookFault, isAborted } = operation
+  const list = actions.map((action, index) => {
+    const { verb, content, contents } = action
+    const tag = tags?.[index] === undefined ? '' : ' if-match'
+    return `${verb} ${describePlace(action)}${tag} ${JSON.stringify(contents.length > 0 ? contents : content)}`
+  })
+  const extra = [
+    key && `key ${key}`,
+    hookFault && `${hookFault.hook}: ${hookFault.kind}`,
+    isAborted && 'aborted'
+  ].filter(Boolean)
+  return `${door} ${process} ${caller}: ${list.join('; ')} ${extra.length > 0 ? `(${extra.join(', ')})` : ''}`
+}
+
+function describePlace ({ verb, id, to, group }: Action): string {
+  if (verb === 'list' || isBulk(verb)) return `group=${group}`
+  return verb === 'move' ? `${id} to ${to}` : id
+}

@@ -1,0 +1,231 @@
+import { Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
+import Fastify from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { batch } from '../../lib/batch/batch.ts'
+import { action } from '../../lib/features/action.ts'
+import { bulk } from '../../lib/features/bulk.ts'
+import { idempotency } from '../../lib/features/idempotency.ts'
+import { softDelete } from '../../lib/features/soft-delete.ts'
+import { timeout } from '../../lib/features/timeout.ts'
+import collection, { define, registry } from '../../lib/index.ts'
+import type { HookOptions, Transaction } from '../../lib/index.ts'
+import { relate } from '../../lib/relations/relate.ts'
+import type { Database } from './database.ts'
+
+// One process of the service: items of owners, people that items refer to, and a log that hooks write.
+
+/** What an app is made of. Each history has other features, so that none hides the code of another. */
+export interface AppConfig {
+  readonly hasSoftDelete: boolean
+  /** Whether `beforeWrite` and `afterWrite` run in the transaction, and write to the log. */
+  readonly hasHooks: boolean
+  readonly hasValidationHook: boolean
+  /** Whether the person that an item refers to has to exist. */
+  readonly hasReferences: boolean
+  readonly processes: number
+}
+
+/** A call of `afterCommit`. */
+export interface Notice {
+  readonly process: number
+  readonly action: string
+  readonly id: string
+}
+
+/** What the harness does inside of the service. */
+export interface Probe {
+  /** Called in functions of the app: may throw, return late, or never. */
+  callHook (name: string): Promise<void>
+  addNotice (notice: Notice): void
+  /** Called with the response of each request, so that its client can go away. */
+  addResponse (attempt: string, response: ServerResponse): void
+  addLogLine (line: Record<string, unknown>): void
+}
+
+/** What a call from code returns. */
+export interface Stored {
+  readonly item?: Record<string, unknown>
+  readonly tag?: string
+  readonly count?: number
+}
+
+/** The calls that the harness makes. They are not typed: content and ids may be invalid on purpose. */
+export interface Calls {
+  read (id: string, options: object): Promise<Stored>
+  list (query: object, options: object): AsyncIterable<Required<Stored>>
+  create (content: object, options: object): Promise<Stored>
+  createMany (contents: readonly object[], options: object): Promise<Stored[]>
+  replace (id: string, content: object, options: object): Promise<Stored>
+  update (id: string, content: object, options?: object): Promise<Stored>
+  updateMany (query: object, content: object, options: object): Promise<Stored>
+  remove (id: string, options: object): Promise<void>
+  removeMany (query: object, options: object): Promise<Stored>
+  add (id: string, input: object, options: object): Promise<Stored>
+  move (input: object, options: object): Promise<void>
+  tally (input: object, options: object): Promise<void>
+  transaction<Result> (work: (transaction: Transaction) => Promise<Result>): Promise<Result>
+}
+
+export interface Service {
+  readonly app: FastifyInstance
+  readonly items: Calls
+  readonly people: Calls
+}
+
+/** In milliseconds. */
+const limit = 1000
+/** In seconds. Shorter than the limit, so that another request can claim the key of one that still runs. */
+const lease = 0.6
+
+const deletedAt = Type.Optional(Type.String({ format: 'date-time' }))
+const optionalText = Type.Optional(Type.Union([Type.String(), Type.Null()]))
+const Item = Type.Object({
+  id: Type.String({ maxLength: 2 }),
+  owner: Type.String(),
+  group: Type.String(),
+  text: Type.String(),
+  n: Type.Integer(),
+  /** The operation that has written it. */
+  by: Type.String(),
+  secret: Type.Optional(Type.String()),
+  code: optionalText,
+  personId: optionalText,
+  deletedAt
+})
+const Person = Type.Object({ id: Type.String(), by: Type.String(), deletedAt })
+const LogEntry = Type.Object({ id: Type.String(), item: Type.String(), by: Type.String(), action: Type.String() })
+const input = Type.Object({ by: Type.String() })
+
+const authenticate = ({ request }: { request: FastifyRequest }) => request.headers['x-user'] as string | undefined
+const isRoot = ({ caller }: { caller: unknown }) => caller === 'root'
+
+interface HookArguments {
+  readonly action: string
+  readonly before?: object | undefined
+  readonly after?: object | undefined
+  readonly transaction?: Transaction
+}
+
+interface ServiceOptions {
+  readonly database: Database
+  /** The database as this process sees it. */
+  readonly identity: object
+  readonly process: number
+  readonly probe: Probe
+}
+
+export async function createService (config: AppConfig, options: ServiceOptions): Promise<Service> {
+  const { database, identity, process, probe } = options
+  const storage = database.createAdapter(identity)
+  const id = { generate: 'client' } as const
+  const deletion = config.hasSoftDelete ? [softDelete({ property: 'deletedAt', allow: isRoot })] : []
+  const logs = define({ name: 'logs', schema: LogEntry, id, storage })
+
+  const items = define({
+    name: 'items',
+    schema: Item,
+    id,
+    storage,
+    unique: ['code'],
+    put: { create: true },
+    list: { filter: ['group', 'n'] },
+    access: {
+      authenticate,
+      allow: { all: 'authenticated', create: ({ caller }) => (caller as unknown) !== 'gus' },
+      scope: (context) => isRoot(context) ? undefined : { values: { owner: String(context.caller) } },
+      visible: { secret: isRoot }
+    },
+    hooks: createHooks()
+  }).with(
+    idempotency({ lease }),
+    bulk({ update: true, remove: true }),
+    timeout(limit),
+    action('add', {
+      input,
+      async run ({ item, input: { by } }) {
+        await probe.callHook('run')
+        return { ...item, n: item.n + 1, by }
+      }
+    }),
+    action('move', {
+      on: 'collection',
+      input: Type.Object({ from: Type.String(), to: Type.String(), by: Type.String() }),
+      async run ({ input: { from, to, by }, collection: calls, transaction, caller }) {
+        const [source, target] = await transaction.lock(calls, [from, to], { caller })
+        await probe.callHook('run')
+        await calls.update(from, { n: source.item.n - 1, by }, { caller })
+        await calls.update(to, { n: target.item.n + 1, by }, { caller })
+      }
+    }),
+    action('tally', {
+      on: 'collection',
+      input,
+      async run ({ input: { by }, collection: calls, caller }) {
+        for await (const { id: each, item } of calls.list({}, { caller })) {
+          await calls.update(each, { n: item.n + 1, by }, { caller })
+        }
+      }
+    }),
+    ...deletion
+  )
+
+  function createHooks (): HookOptions<Static<typeof Item>> {
+    const getWritten = ({ before, after }: HookArguments) => (after ?? before) as { id: string, by: string }
+    const validationHooks = {
+      async beforeValidation ({ item }: { item: object }) {
+        await probe.callHook('beforeValidation')
+        return item
+      }
+    }
+    const transactionHooks = {
+      beforeWrite: () => probe.callHook('beforeWrite'),
+      async afterWrite (written: HookArguments) {
+        const { id: item, by } = getWritten(written)
+        await written.transaction!.collection(logs).create({ id: randomUUID(), item, by, action: written.action })
+        await probe.callHook('afterWrite')
+      }
+    }
+    const hooks = {
+      ...config.hasValidationHook && validationHooks,
+      ...config.hasHooks && transactionHooks,
+      async afterCommit (written: HookArguments) {
+        probe.addNotice({ process, action: written.action, id: getWritten(written).id })
+      }
+    }
+    // Hooks that are left out have no type.
+    return hooks as HookOptions<Static<typeof Item>>
+  }
+
+  const people = define({
+    name: 'people',
+    schema: Person,
+    id,
+    storage,
+    put: { create: true },
+    access: { authenticate, allow: 'public' }
+  }).with(...deletion)
+  const related = config.hasReferences
+    ? relate({ items, people }, { items: { person: { to: 'people', property: 'personId', references: true } } })
+    : { items, people }
+
+  const stream = { write: (line: string) => probe.addLogLine(JSON.parse(line)) }
+  const app = Fastify({ logger: { level: 'warn', stream } })
+  app.addHook('onRequest', async (request, reply) => {
+    probe.addResponse(String(request.headers['x-attempt']), reply.raw)
+  })
+  await app.register(registry)
+  await app.register(collection, logs)
+  await app.register(collection, related.people)
+  await app.register(collection, related.items)
+  const collections = [related.items, related.people]
+  await app.register(batch, { collections, timeout: limit, idempotency: { lease } })
+  await app.ready()
+  return {
+    app,
+    items: app.collection(related.items) as unknown as Calls,
+    people: app.collection(related.people) as unknown as Calls
+  }
+}
