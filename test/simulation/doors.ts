@@ -32,9 +32,11 @@ interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly content?: unknown
+  readonly headers?: Record<string, string>
 }
 
-function toRequest ({ verb, id, to, group, content, contents }: Action): HttpRequest {
+function toRequest (action: Action): HttpRequest {
+  const { verb, id, to, group, content, contents } = action
   const path = `/items/${id}`
   switch (verb) {
     case 'read': return { method: 'GET', path }
@@ -42,7 +44,7 @@ function toRequest ({ verb, id, to, group, content, contents }: Action): HttpReq
     case 'create': return { method: 'POST', path: '/items', content }
     case 'bulkCreate': return { method: 'POST', path: '/items', content: contents }
     case 'put': return { method: 'PUT', path, content }
-    case 'patch': return { method: 'PATCH', path, content }
+    case 'patch': return { method: 'PATCH', path, content: toPatch(action) }
     case 'restore': return { method: 'PATCH', path, content: { ...content, deletedAt: null } }
     case 'remove': return { method: 'DELETE', path }
     case 'add': return { method: 'POST', path: `${path}/add`, content }
@@ -54,6 +56,13 @@ function toRequest ({ verb, id, to, group, content, contents }: Action): HttpReq
     case 'putPerson': return { method: 'PUT', path: `/people/${id}`, content }
     case 'removePerson': return { method: 'DELETE', path: `/people/${id}` }
   }
+}
+
+/** A merge patch, or a JSON Patch with the same result. */
+function toPatch ({ content, testedNumber }: Action): object {
+  if (testedNumber === undefined) return content
+  const changes = Object.entries(content).map(([name, value]) => ({ op: 'add', path: `/${name}`, value }))
+  return [{ op: 'test', path: '/n', value: testedNumber }, ...changes]
 }
 
 /** Calls the method of an action. Returns the item, the items, or the number of items. */
@@ -93,16 +102,15 @@ async function nothing (done: Promise<void>): Promise<undefined> {
 
 /** What an action has led to, in the form of the model. Content that only repeats what was sent is left out. */
 function toBody ({ verb }: Action, caller: string, value: unknown): unknown {
+  if (value === undefined) return undefined
   switch (verb) {
     case 'list': return showEach(value as Row[], caller)
     case 'bulkPatch':
     case 'bulkRemove': return (value as { count: number }).count
     case 'bulkCreate':
     case 'move':
-    case 'tally':
-    case 'remove':
-    case 'removePerson': return undefined
-    default: return value === undefined || value === '' ? undefined : showRow(value as Row, caller)
+    case 'tally': return undefined
+    default: return showRow(value as Row, caller)
   }
 }
 
@@ -153,23 +161,17 @@ export class Doors {
     this.#tags.set(this.#toMemoryKey(operation, action), { tag, shown: body })
   }
 
-  #inject (service: Service, { caller, key }: Operation, name: string, request: HttpRequest & { tag?: string }) {
-    const { method, path, content, tag } = request
-    const headers = {
-      'x-user': caller,
-      'x-attempt': name,
-      ...key && { 'idempotency-key': key },
-      ...tag && { 'if-match': tag }
-    }
+  #inject (service: Service, { caller, key }: Operation, name: string, request: HttpRequest) {
+    const { method, path, content, headers: given } = request
+    const headers = { 'x-user': caller, 'x-attempt': name, ...key && { 'idempotency-key': key }, ...given }
     const payload = content === undefined ? {} : { payload: content as object }
     return service.app.inject({ method, url: path, headers, ...payload })
   }
 
   async #sendRequest (service: Service, operation: Operation, name: string): Promise<Result> {
     const [action] = operation.actions as [Action]
-    const known = operation.tags![0]
     try {
-      const request = { ...toRequest(action), ...known && { tag: known.tag } }
+      const request = { ...toRequest(action), headers: toHeaders(action, operation.tags![0]) }
       const { statusCode: status, headers, body: sent, json } = await this.#inject(service, operation, name, request)
       const text = JSON.stringify(headers) + sent
       const value = sent === '' ? undefined : json()
@@ -186,10 +188,15 @@ export class Doors {
     const { actions, caller, tags } = operation
     const content = actions.map((action, index) => {
       const known = tags![index]
-      return { ...toRequest(action), ...known && { ifMatch: known.tag } }
+      return {
+        ...toRequest(action),
+        ...known && { ifMatch: known.tag },
+        ...action.mustCreate && { ifNoneMatch: '*' }
+      }
     })
     try {
-      const request = { method: 'POST', path: '/batch', content } as const
+      const path = operation.isDryRun ? '/batch?dryRun=true' : '/batch'
+      const request = { method: 'POST', path, content } as const
       const { statusCode: status, headers, body: sent, json } = await this.#inject(service, operation, name, request)
       const text = JSON.stringify(headers) + sent
       const value = json()
@@ -241,6 +248,16 @@ export class Doors {
       const part = { index, status: failure.status, code: failure.code }
       return { ...failure, bodies: [], text: String(error), ...door === 'transaction' && { part } }
     }
+  }
+}
+
+function toHeaders (action: Action, known: KnownTag | undefined): Record<string, string> {
+  const { verb, mustCreate, testedNumber, preference } = action
+  return {
+    ...known && { [verb === 'read' ? 'if-none-match' : 'if-match']: known.tag },
+    ...mustCreate && { 'if-none-match': '*' },
+    ...testedNumber !== undefined && { 'content-type': 'application/json-patch+json' },
+    ...preference && { prefer: `return=${preference}` }
   }
 }
 

@@ -71,7 +71,9 @@ class Model {
     if (isAboutPerson(verb)) return this.#runOfPerson()
     switch (verb) {
       case 'read': {
-        return this.#respond(200, this.#requireItem())
+        const row = this.#requireItem()
+        const { tagged, caller } = this.#situation
+        return tagged === showRow(row, caller) ? { status: 304, writes: [] } : this.#respond(200, row)
       }
       case 'list': {
         const { caller } = this.#situation
@@ -89,13 +91,14 @@ class Model {
         for (const row of rows) this.#checkReference(row, undefined)
         for (const row of rows) this.#checkUnique(row, undefined)
         this.#checkDifferent(rows)
-        return { status: 201, writes: rows.map(toWrite) }
+        return { status: 201, writes: rows.map((row) => toWrite(row)) }
       }
       case 'put': {
         const before = this.#findItem()
         if (before === undefined && !this.#mayCreate) throw new Refused(404, 'not-found')
         if (!isLive(before) && before !== undefined && !this.#isRoot) throw new Refused(410, 'gone')
         this.#checkTag(before)
+        if (this.#action.mustCreate && before !== undefined) throw new Refused(412, 'precondition-failed')
         const row = before === undefined ? this.#withOwner({ ...content, id }) : this.#replace(before)
         this.#checkRow(row, before)
         return this.#respond(before === undefined ? 201 : 200, row, [toWrite(row)])
@@ -104,6 +107,8 @@ class Model {
       case 'restore': {
         const before = this.#requireItem({ canRestore: true })
         this.#checkTag(before)
+        const { testedNumber = before.n } = this.#action
+        if (testedNumber !== before.n) throw new Refused(409, 'patch-test-failed')
         if (!isLive(before) && verb === 'patch') throw new Refused(410, 'gone')
         const { deletedAt, ...rest } = before
         const row = { ...rest, ...content }
@@ -113,30 +118,30 @@ class Model {
       case 'remove': {
         const before = this.#requireItem()
         this.#checkTag(before)
-        return { status: 204, writes: [this.#remove('items', before)] }
+        return this.#respond(204, before, [this.#remove('items', before)])
       }
       case 'add': {
         const before = this.#requireItem()
         this.#checkTag(before)
-        const row = this.#count(before, 1)
+        const row = this.#add(before, 1)
         return this.#respond(200, row, [toWrite(row)])
       }
       case 'move': {
         // A call that is refused inside of an action is a conflict of the action.
         const [from, to] = [id, this.#action.to].map((each) => this.#findItem(each))
         if (!isLive(from) || !isLive(to)) throw new Refused(409, 'conflict')
-        return { status: 204, writes: [this.#count(from, -1), this.#count(to, 1)].map(toWrite) }
+        return { status: 204, writes: [this.#add(from, -1), this.#add(to, 1)].map(toWrite) }
       }
       case 'tally': {
-        return { status: 204, writes: this.#listItems().map((row) => toWrite(this.#count(row, 1))) }
+        return { status: 204, writes: this.#listItems().map((row) => toWrite(this.#add(row, 1))) }
       }
       case 'bulkPatch': {
         const rows = this.#listGroup()
-        return { status: 200, body: rows.length, writes: rows.map((row) => toWrite({ ...row, ...content })) }
+        return this.#count(rows, rows.map((row) => toWrite({ ...row, ...content })))
       }
       case 'bulkRemove': {
         const rows = this.#listGroup()
-        return { status: 200, body: rows.length, writes: rows.map((row) => this.#remove('items', row)) }
+        return this.#count(rows, rows.map((row) => this.#remove('items', row)))
       }
       default: {
         throw new Error(`The model does not know ${verb}`)
@@ -158,7 +163,7 @@ class Model {
       return this.#respond(person === undefined ? 201 : 200, row, [{ table: 'people', id, row }])
     }
     this.#checkUnreferenced(id)
-    return { status: 204, writes: [this.#remove('people', person!)] }
+    return this.#respond(204, person!, [this.#remove('people', person!)])
   }
 
   get #isRoot (): boolean {
@@ -251,7 +256,7 @@ class Model {
     return { ...kept, ...this.#action.content, id }
   }
 
-  #count (row: Row, difference: number): Row {
+  #add (row: Row, difference: number): Row {
     return { ...row, n: Number(row.n) + difference, by: this.#action.content.by }
   }
 
@@ -260,8 +265,18 @@ class Model {
     return { table, id: String(row.id), row: marked }
   }
 
+  /** The response that shows a row, unless the client prefers another one. */
   #respond (status: number, row: Row, writes: readonly Write[] = []): Expected {
-    return { status, body: showRow(row, this.#situation.caller), writes }
+    const { verb, preference } = this.#action
+    const isRead = verb === 'read' || verb === 'readPerson'
+    if (status === 200 && preference === 'minimal' && !isRead) return { status: 204, writes }
+    if (status === 204 && preference !== 'representation') return { status, writes }
+    return { status: status === 204 ? 200 : status, body: showRow(row, this.#situation.caller), writes }
+  }
+
+  /** The response to a bulk write. */
+  #count (rows: readonly Row[], writes: readonly Write[]): Expected {
+    return this.#action.preference === 'minimal' ? { status: 204, writes } : { status: 200, body: rows.length, writes }
   }
 }
 

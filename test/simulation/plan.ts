@@ -22,8 +22,13 @@ export interface Action {
   readonly content: Row
   /** The items of `bulkCreate`. */
   readonly contents: readonly Row[]
-  /** Whether it is sent with If-Match, if the client knows a tag. */
+  /** Whether it is sent with If-Match, or a read with If-None-Match, if the client knows a tag. */
   readonly isConditional: boolean
+  /** Whether a PUT may only create: `If-None-Match: *`. */
+  readonly mustCreate: boolean
+  /** Whether a PATCH is sent as a JSON Patch, which first tests `n`. */
+  readonly testedNumber: number | undefined
+  readonly preference: 'minimal' | 'representation' | undefined
 }
 
 /** An entity tag, and what the client has got with it. */
@@ -51,6 +56,8 @@ export interface Operation {
   /** Whether the client goes away before it has the response. */
   readonly isAborted: boolean
   readonly hookFault: HookFault | undefined
+  /** Whether a batch is rolled back at its end. */
+  readonly isDryRun: boolean
   /** What each action is sent with in If-Match. Set when the operation is first sent. */
   tags: ReadonlyArray<KnownTag | undefined> | undefined
 }
@@ -74,7 +81,7 @@ const bulkVerbs: ReadonlySet<Verb> = new Set(['bulkPatch', 'bulkRemove', 'bulkCr
 /** These are about several items. */
 const wideVerbs: ReadonlySet<Verb> = new Set([...bulkVerbs, 'move', 'tally'])
 const keyedVerbs: ReadonlySet<Verb> = new Set([...wideVerbs, 'create', 'patch', 'add'])
-const conditionalVerbs: ReadonlySet<Verb> = new Set(['put', 'patch', 'remove', 'add', 'restore'])
+const conditionalVerbs: ReadonlySet<Verb> = new Set(['read', 'put', 'patch', 'remove', 'add', 'restore'])
 
 export const isAboutPerson = (verb: Verb): boolean => verb.endsWith('Person')
 export const isBulk = (verb: Verb): boolean => bulkVerbs.has(verb)
@@ -148,8 +155,9 @@ class Planner {
     const hasParts = door === 'batch' || door === 'transaction'
     const length = hasParts ? 1 + random.below(3) : 1
     const actions = Array.from({ length }, () => this.#chooseAction({ name, caller, door }))
+    const isDryRun = door === 'batch' && random.chance(0.15)
     const canHaveKey = door === 'batch' || (door === 'http' && keyedVerbs.has(actions[0]!.verb))
-    const key = canHaveKey && random.chance(0.6) ? `"${name}"` : undefined
+    const key = canHaveKey && !isDryRun && random.chance(0.6) ? `"${name}"` : undefined
     return {
       name,
       client: random.below(this.#clients),
@@ -161,6 +169,7 @@ class Planner {
       hasTwin: key !== undefined && random.chance(0.4),
       isAborted: this.#config.hasFaults && random.chance(0.12),
       hookFault: this.#chooseHookFault(door),
+      isDryRun,
       tags: undefined
     }
   }
@@ -185,8 +194,8 @@ class Planner {
 
   #chooseVerb (door: Door): Verb {
     const verb = this.#random.pick(verbs)
-    const hasParts = door === 'batch' || door === 'transaction'
-    const isUnfit = (hasParts && (isBulk(verb) || verb === 'list')) || (this.#isSimple && isWide(verb))
+    // A part of a batch is about one item, or a list.
+    const isUnfit = (door === 'batch' && isBulk(verb)) || (this.#isSimple && isWide(verb))
     return isUnfit ? this.#chooseVerb(door) : verb
   }
 
@@ -194,6 +203,7 @@ class Planner {
     const random = this.#random
     const verb = this.#chooseVerb(door)
     const id = isAboutPerson(verb) ? random.pick(personIds) : random.pick(this.#ids)
+    const isOverHttp = door === 'http' || door === 'batch'
     const contents = verb === 'bulkCreate' ? [random.pick(itemIds), random.pick(itemIds)] : []
     return {
       verb,
@@ -202,7 +212,10 @@ class Planner {
       group: random.pick(groups),
       content: this.#chooseContent(verb, { name, caller, id }),
       contents: contents.map((each) => this.#chooseContent('create', { name, caller, id: each })),
-      isConditional: conditionalVerbs.has(verb) && random.chance(0.5)
+      isConditional: conditionalVerbs.has(verb) && (verb !== 'read' || door === 'http') && random.chance(0.5),
+      mustCreate: verb === 'put' && isOverHttp && random.chance(0.15),
+      testedNumber: verb === 'patch' && isOverHttp && random.chance(0.2) ? random.below(3) : undefined,
+      preference: door === 'http' && random.chance(0.2) ? random.pick(['minimal', 'representation']) : undefined
     }
   }
 
@@ -234,16 +247,23 @@ class Planner {
 
 /** For the history. */
 export function describeOperation (operation: Operation): string {
-  const { door, caller, process, actions, key, tags, hookFault, isAborted } = operation
+  const { door, caller, process, actions, key, tags, hookFault, isAborted, isDryRun } = operation
   const list = actions.map((action, index) => {
     const { verb, content, contents } = action
-    const tag = tags?.[index] === undefined ? '' : ' if-match'
-    return `${verb} ${describePlace(action)}${tag} ${JSON.stringify(contents.length > 0 ? contents : content)}`
+    const { mustCreate, testedNumber, preference } = action
+    const extra = [
+      tags?.[index] && 'with a tag',
+      mustCreate && 'must create',
+      testedNumber !== undefined && `tests n=${testedNumber}`,
+      preference
+    ].filter(Boolean).join(', ')
+    return `${verb} ${describePlace(action)} ${extra} ${JSON.stringify(contents.length > 0 ? contents : content)}`
   })
   const extra = [
     key && `key ${key}`,
     hookFault && `${hookFault.hook}: ${hookFault.kind}`,
-    isAborted && 'aborted'
+    isAborted && 'aborted',
+    isDryRun && 'dry run'
   ].filter(Boolean)
   return `${door} ${process} ${caller}: ${list.join('; ')} ${extra.length > 0 ? `(${extra.join(', ')})` : ''}`
 }
