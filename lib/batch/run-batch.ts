@@ -82,8 +82,10 @@ export async function runBatch (
       const result = await runPart(part, earlier, { transaction, lock })
       const text = result instanceof Problem ? '' : JSON.stringify({ id: part.id, ...result })
       length += text.length
-      refused = result instanceof Problem ? result : checkLength(length)
-      if (result instanceof Problem || refused !== undefined) return refused!
+      const failure = result instanceof Problem ? result : checkLength(length)
+      // After a lost race, all parts run again, and something else may fail.
+      refused = transaction.lostRace === undefined ? failure : undefined
+      if (result instanceof Problem || failure !== undefined) return failure!
       results.push(result)
       texts.push(text)
       await yieldTurn(progress)

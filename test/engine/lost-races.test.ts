@@ -6,6 +6,7 @@ import { bulk } from '../../lib/features/bulk.ts'
 import collection, { define, registry } from '../../lib/index.ts'
 import type { Shape, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { StorageUnreachable } from '../../lib/storage/unreachable.ts'
 import { wrapStorage } from '../../lib/storage/wrap-storage.ts'
 
 // Writes inside of a transaction that lose a race: what hooks have written is undone, and the transaction runs again.
@@ -18,7 +19,11 @@ type Lost = Set<string>
 function loseRaces (lost: Lost) {
   return <Item extends object>(shape: Shape): Storage<Item> => wrapStorage(memory()<Item>(shape), (inner) => ({
     list: inner.list,
-    find: inner.find,
+    async find (id, context) {
+      if (lost.delete(`connection ${id}`)) lost.add('connection')
+      else if (lost.delete('connection')) throw new StorageUnreachable('connection lost', undefined)
+      return inner.find(id, context)
+    },
     remove: inner.remove,
     async insert (draft, context) {
       const isLost = lost.delete(String(Reflect.get(draft, 'id')))
@@ -76,6 +81,13 @@ test('a batch runs again if a part loses a race', async (t) => {
     t.equal(hooks.length, 4, 'the first part as well')
     t.equal((await calls.read(id)).item.n, 1)
   }
+})
+
+test('what fails when a batch runs again is not taken for the lost race', async (t) => {
+  const { lost, send } = await serveNotes(t)
+  lost.add('b').add('connection b')
+  const response = await send([{ ...patchA, path: '/notes/b' }])
+  t.match(response.json(), { status: 503, code: 'storage-unavailable' })
 })
 
 test('a transaction runs again if a call loses a race', async (t) => {
