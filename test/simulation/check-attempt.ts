@@ -20,6 +20,12 @@ interface AttemptContext {
   readonly states: readonly State[]
 }
 
+/** Two states that an operation can have read: of the items, and of all else. */
+interface Situation {
+  readonly state: State
+  readonly others: State
+}
+
 interface Run {
   /** What each action leads to, up to the first that is refused. */
   readonly expected: readonly Expected[]
@@ -72,7 +78,7 @@ class AttemptCheck {
     const { caller } = this.#attempt.operation
     if (caller === 'root') return []
     const others = ['ann', 'bob', 'gus'].filter((other) => other !== caller)
-    const secrets = ['hush-', ...others.flatMap((other) => [`of-${other}`, `"owner":"${other}"`])]
+    const secrets = ['hush-', 'tel-', '"shared":false', ...others.flatMap((other) => [`of-${other}`, `"owner":"${other}"`])]
     return secrets.filter((secret) => text.includes(secret)).map((secret) => `secret: response has ${secret}`)
   }
 
@@ -97,7 +103,7 @@ class AttemptCheck {
     const untrue = this.#checkNoCommit(`${status} ${code}`)
     if (untrue.length > 0) return untrue
     if (code === 'idempotency-key-in-use' && this.#siblings.length > 0) return []
-    if (code === 'concurrent-update') {
+    if (code === 'concurrent-update' || part?.code === 'concurrent-update') {
       const others = end - start
       return config.hasFaults || others > 4 ? [] : [`refusal: ${code} after ${others} other commits`]
     }
@@ -106,8 +112,8 @@ class AttemptCheck {
       return creates && caller === 'gus' ? [] : ['refusal: 403 without a reason']
     }
     const refused = part ?? { index: 0, status, code }
-    const situations = this.#window.flatMap((state) => this.#window.map((others) => ({ state, others })))
-    if (situations.some((situation) => this.#isRefused(refused, situation))) return []
+    if (this.#situations.some((situation) => this.#isRefused(refused, situation))) return []
+    if (config.isolation !== 'locks' && this.#isRefusedLater(refused)) return []
     const [first] = this.#window as readonly [State]
     const expected = this.#runActions(first).expected.map((one) => `${one.status} ${one.code ?? ''}`)
     const found = `${refused.status} ${refused.code} of part ${refused.index}`
@@ -115,20 +121,38 @@ class AttemptCheck {
   }
 
   /** Whether this part is refused like this. Its checks may read two states: of the items, and of all else. */
-  #isRefused ({ index, status, code }: RefusedPart, { state, others }: { state: State, others: State }): boolean {
+  #isRefused ({ index, status, code }: RefusedPart, { state, others }: Situation): boolean {
     const { operation: { actions, door } } = this.#attempt
     const { expected } = this.#runActions(state, others)
     const last = expected.at(-1)!
-    if (expected.length - 1 !== index || last.status !== status) return false
+    if (expected.length - 1 !== index) return false
+    // From code, there is no query string that is malformed.
+    const isFromCode = door === 'code' || door === 'transaction'
+    if (isFromCode && last.code === 'invalid-query') return code === 'validation-failed'
+    if (last.status !== status) return false
     // From code, the problem is that of the call inside of the action.
     return last.code === code || (actions[index]!.verb === 'move' && door !== 'http' && status === 409)
+  }
+
+  /** Without locks, each part may see other commits; then the transaction could not have been committed. */
+  #isRefusedLater ({ index, status, code }: RefusedPart): boolean {
+    const { operation: { actions, caller, tags } } = this.#attempt
+    const { config: { app: config } } = this.#observed
+    const tagged = tags?.[index]?.shown
+    return this.#window.some((first) => {
+      const { after } = this.#runActions(first, first, index)
+      return this.#window.some((others) => {
+        const expected = getExpected(actions[index]!, { state: after, others, caller, config, tagged })
+        return expected.status === status && expected.code === code
+      })
+    })
   }
 
   #checkSuccess (result: Result): string[] {
     const [committed] = this.#commits
     if (committed !== undefined) return this.#compareWithModel(committed, result)
     if (result.isReplayed === true) return this.#siblings.some(isDone) || this.#hasReceipt() ? [] : ['key: replays nothing']
-    if (this.#window.some((state) => this.#explainsRead(state, result))) return []
+    if (this.#situations.some((situation) => this.#explainsRead(situation, result))) return []
     // READ COMMITTED: rows that were locked by another transaction are gone, and those that it has added are not found.
     if (this.#attempt.operation.actions.some(isAboutMany) && this.#window.length > 1) return []
     const [first] = this.#window as readonly [State]
@@ -137,8 +161,8 @@ class AttemptCheck {
   }
 
   /** Whether nothing was to be written in this state, and the response is about it. */
-  #explainsRead (state: State, result: Result): boolean {
-    const { expected, after } = this.#runActions(state)
+  #explainsRead ({ state, others }: Situation, result: Result): boolean {
+    const { expected, after } = this.#runActions(state, others)
     const isDryRun = this.#attempt.operation.isDryRun
     const isUnchanged = isDryRun || state.findDifferences(after).length === 0
     const isPossible = isUnchanged && expected.every(({ status }) => status < 400)
@@ -185,17 +209,19 @@ class AttemptCheck {
     for (const [index, body] of bodies.entries()) {
       const wanted = expected[index]?.body
       // A list in a transaction need not see what others commit until its end.
-      const isOld = actions[index]!.verb === 'list' && actions.length > 1
+      const { verb, expands } = actions[index]!
+      const isOld = (verb === 'list' || expands) && actions.length > 1
       const isComparable = body !== undefined && wanted !== undefined && !isOld
       if (isComparable && withoutTime(body) !== withoutTime(wanted)) {
-        return `${actions[index]!.verb} returned ${String(body)}, not ${String(wanted)}`
+        return `${verb} returned ${String(body)}, not ${String(wanted)}`
       }
     }
     return undefined
   }
 
-  #runActions (state: State, others = state): Run {
-    const { operation: { actions, caller, tags } } = this.#attempt
+  #runActions (state: State, others = state, count = Infinity): Run {
+    const { operation: { caller, tags } } = this.#attempt
+    const actions = this.#attempt.operation.actions.slice(0, count)
     const { config: { app: config } } = this.#observed
     const expected: Expected[] = []
     let after = state
@@ -223,6 +249,10 @@ class AttemptCheck {
   /** The states that the attempt can have seen. */
   get #window (): readonly State[] {
     return this.#states.slice(this.#attempt.start, this.#attempt.end + 1)
+  }
+
+  get #situations (): readonly Situation[] {
+    return this.#window.flatMap((state) => this.#window.map((others) => ({ state, others })))
   }
 
   /** The other attempts with the same key. */

@@ -39,8 +39,8 @@ function toRequest (action: Action): HttpRequest {
   const { verb, id, to, group, content, contents } = action
   const path = `/items/${id}`
   switch (verb) {
-    case 'read': return { method: 'GET', path }
-    case 'list': return { method: 'GET', path: `/items?group=${group}&sort=id` }
+    case 'read': return { method: 'GET', path: `${path}${action.expands ? '?expand=person' : ''}` }
+    case 'list': return { method: 'GET', path: `/items?${toQueryString(action)}` }
     case 'create': return { method: 'POST', path: '/items', content }
     case 'bulkCreate': return { method: 'POST', path: '/items', content: contents }
     case 'put': return { method: 'PUT', path, content }
@@ -58,6 +58,15 @@ function toRequest (action: Action): HttpRequest {
   }
 }
 
+function toQueryString ({ group, expands, personFilter }: Action): string {
+  return new URLSearchParams({
+    group,
+    sort: 'id',
+    ...expands && { expand: 'person' },
+    ...personFilter && { [`person.${personFilter.property}`]: personFilter.value }
+  }).toString()
+}
+
 /** A merge patch, or a JSON Patch with the same result. */
 function toPatch ({ content, testedNumber }: Action): object {
   if (testedNumber === undefined) return content
@@ -70,9 +79,10 @@ async function callMethod (service: Service, action: Action, options: object): P
   const { items, people } = service
   const { verb, id, to, group, content, contents } = action
   const query = { filter: { group } }
+  const expand = action.expands ? { expand: ['person'] } : {}
   switch (verb) {
-    case 'read': return items.read(id, options)
-    case 'list': return collect(items.list({ ...query, sort: ['id'] }, options))
+    case 'read': return items.read(id, { ...options, ...expand })
+    case 'list': return collect(items.list({ filter: toFilter(action), sort: ['id'], ...expand }, options))
     case 'create': return items.create(content, options)
     case 'bulkCreate': return items.createMany(contents, options)
     case 'put': return items.replace(id, content, options)
@@ -90,6 +100,10 @@ async function callMethod (service: Service, action: Action, options: object): P
   }
 }
 
+function toFilter ({ group, personFilter }: Action): object {
+  return { group, ...personFilter && { person: { [personFilter.property]: personFilter.value } } }
+}
+
 async function collect (entries: AsyncIterable<Stored>): Promise<Stored[]> {
   const all: Stored[] = []
   for await (const entry of entries) all.push(entry)
@@ -104,14 +118,20 @@ async function nothing (done: Promise<void>): Promise<undefined> {
 function toBody ({ verb }: Action, caller: string, value: unknown): unknown {
   if (value === undefined) return undefined
   switch (verb) {
-    case 'list': return showEach(value as Row[], caller)
+    case 'list': return showEach((value as Row[]).map((row) => showIncluded(row, caller)), caller)
     case 'bulkPatch':
     case 'bulkRemove': return (value as { count: number }).count
     case 'bulkCreate':
     case 'move':
     case 'tally': return undefined
-    default: return showRow(value as Row, caller)
+    default: return showRow(showIncluded(value as Row, caller), caller)
   }
+}
+
+/** The model shows an included person as text. */
+function showIncluded (row: Row, caller: string): Row {
+  const { person } = row
+  return typeof person === 'object' && person !== null ? { ...row, person: showRow(person as Row, caller) } : row
 }
 
 /** Which service has each process. A process that has ended has another one when it comes back. */
@@ -157,7 +177,7 @@ export class Doors {
   }
 
   #remember (operation: Operation, action: Action, { tag, body }: { tag: string | undefined, body: unknown }): void {
-    if (tag === undefined || typeof body !== 'string' || action.verb === 'list') return
+    if (tag === undefined || typeof body !== 'string' || action.verb === 'list' || action.expands) return
     this.#tags.set(this.#toMemoryKey(operation, action), { tag, shown: body })
   }
 

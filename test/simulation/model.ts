@@ -19,7 +19,7 @@ export interface Expected {
 export interface Situation {
   /** Where items and people are read. */
   readonly state: State
-  /** Where the rest is read: unique values, and the people that items refer to. */
+  /** Where the rest is read: unique values, and the people that items refer to or that are included. */
   readonly others: State
   readonly caller: string
   readonly config: AppConfig
@@ -39,8 +39,9 @@ export function getExpected (action: Action, situation: Situation): Expected {
 
 /** What a caller sees of a row, as text. */
 export function showRow (row: Row, caller: string): string {
-  const { secret, ...visible } = row
-  return toText(caller === 'root' ? row : visible)
+  if (caller === 'root') return toText(row)
+  const { secret, phone, ...visible } = row
+  return toText(visible)
 }
 
 export function showEach (rows: readonly Row[], caller: string): string {
@@ -73,11 +74,13 @@ class Model {
       case 'read': {
         const row = this.#requireItem()
         const { tagged, caller } = this.#situation
-        return tagged === showRow(row, caller) ? { status: 304, writes: [] } : this.#respond(200, row)
+        const isKnown = !this.#action.expands && tagged === showRow(row, caller)
+        return isKnown ? { status: 304, writes: [] } : this.#respond(200, this.#expand(row))
       }
       case 'list': {
         const { caller } = this.#situation
-        return { status: 200, body: showEach(this.#listGroup(), caller), writes: [] }
+        const rows = this.#listByPerson().map((row) => this.#expand(row))
+        return { status: 200, body: showEach(rows, caller), writes: [] }
       }
       case 'create': {
         this.#checkMayCreate()
@@ -149,17 +152,20 @@ class Model {
     }
   }
 
-  /** People are public. A PUT creates them, but does not restore them. */
+  /** A PUT creates people. Only root sees those that are not shared. */
   #runOfPerson (): Expected {
     const { state } = this.#situation
     const { verb, id, content } = this.#action
-    const person = state.find('people', id)
+    const stored = state.find('people', id)
+    const person = stored !== undefined && this.#isPersonInScope(stored) ? stored : undefined
     if (person === undefined && verb !== 'putPerson') throw new Refused(404, 'not-found')
     const isRestored = verb === 'putPerson' && this.#isRoot
     if (person !== undefined && !isLive(person) && !isRestored) throw new Refused(410, 'gone')
     if (verb === 'readPerson') return this.#respond(200, person!)
     if (verb === 'putPerson') {
-      const row = { ...content, id }
+      if (person === undefined && stored !== undefined) throw new Refused(409, 'not-unique')
+      const kept = this.#isRoot ? {} : { shared: true, phone: person?.phone }
+      const row = { ...kept, ...content, id }
       return this.#respond(person === undefined ? 201 : 200, row, [{ table: 'people', id, row }])
     }
     this.#checkUnreferenced(id)
@@ -204,6 +210,33 @@ class Model {
     return this.#listItems().filter(({ group }) => group === this.#action.group)
   }
 
+  #listByPerson (): Row[] {
+    const { state } = this.#situation
+    const { personFilter } = this.#action
+    if (personFilter === undefined) return this.#listGroup()
+    const { property, value } = personFilter
+    if (property === 'phone' && !this.#isRoot) throw new Refused(400, 'invalid-query')
+    return this.#listGroup().filter((row) => this.#findPerson(row, state)?.[property] === value)
+  }
+
+  /** The person that an item refers to, if it exists for the caller. */
+  #findPerson ({ personId }: Row, state: State): Row | undefined {
+    const person = typeof personId === 'string' ? state.find('people', personId) : undefined
+    return isLive(person) && this.#isPersonInScope(person) ? person : undefined
+  }
+
+  #isPersonInScope ({ shared }: Row): boolean {
+    return this.#isRoot || shared === true
+  }
+
+  /** Adds the person, which is read in another statement. */
+  #expand (row: Row): Row {
+    const { others, caller } = this.#situation
+    if (!this.#action.expands) return row
+    const person = this.#findPerson(row, others)
+    return { ...row, person: person === undefined ? null : showRow(person, caller) }
+  }
+
   #checkTag (row: Row | undefined): void {
     const { tagged, caller } = this.#situation
     const isSame = row !== undefined && showRow(row, caller) === tagged
@@ -220,7 +253,7 @@ class Model {
     const { config, others } = this.#situation
     const isNew = !isLive(before) || before.personId !== row.personId
     if (!config.hasReferences || !isNew || !row.personId) return
-    if (!isLive(others.find('people', String(row.personId)))) throw new Refused(422, 'validation-failed')
+    if (this.#findPerson(row, others) === undefined) throw new Refused(422, 'validation-failed')
   }
 
   /** Ids and codes are unique over all rows, also those that the caller does not see. */

@@ -29,6 +29,10 @@ export interface Action {
   /** Whether a PATCH is sent as a JSON Patch, which first tests `n`. */
   readonly testedNumber: number | undefined
   readonly preference: 'minimal' | 'representation' | undefined
+  /** Whether a read or list includes the person. */
+  readonly expands: boolean
+  /** What a list requires of the person of an item. */
+  readonly personFilter: { readonly property: 'id' | 'phone', readonly value: string } | undefined
 }
 
 /** An entity tag, and what the client has got with it. */
@@ -93,6 +97,7 @@ export function chooseConfig (random: Random): Config {
     hasHooks: random.chance(0.5),
     hasValidationHook: random.chance(0.5),
     hasReferences: random.chance(0.5),
+    hasSlowRules: random.chance(0.3),
     processes: 1 + random.below(2)
   }
   return {
@@ -112,7 +117,7 @@ interface SeedRow {
 export function chooseRows (random: Random): SeedRow[] {
   const people = personIds
     .filter(() => random.chance(0.8))
-    .map((id) => ({ table: 'people', row: { id, by: 'seed' } }))
+    .map((id) => ({ table: 'people', row: { id, by: 'seed', phone: `tel-${id}`, shared: random.chance(0.7) } }))
   const items = itemIds.filter(() => random.chance(0.7)).map((id) => {
     const owner = random.pick(['ann', 'ann', 'bob', 'gus'])
     const [group, n] = [random.pick(groups), random.below(3)]
@@ -215,12 +220,22 @@ class Planner {
       isConditional: conditionalVerbs.has(verb) && (verb !== 'read' || door === 'http') && random.chance(0.5),
       mustCreate: verb === 'put' && isOverHttp && random.chance(0.15),
       testedNumber: verb === 'patch' && isOverHttp && random.chance(0.2) ? random.below(3) : undefined,
-      preference: door === 'http' && random.chance(0.2) ? random.pick(['minimal', 'representation']) : undefined
+      preference: door === 'http' && random.chance(0.2) ? random.pick(['minimal', 'representation']) : undefined,
+      expands: (verb === 'read' || verb === 'list') && random.chance(0.3),
+      personFilter: verb === 'list' && random.chance(0.4) ? this.#choosePersonFilter() : undefined
     }
+  }
+
+  #choosePersonFilter (): Action['personFilter'] {
+    const id = this.#random.pick(personIds)
+    return this.#random.chance(0.7) ? { property: 'id', value: id } : { property: 'phone', value: `tel-${id}` }
   }
 
   #chooseContent (verb: Verb, { name, caller, id }: { name: string, caller: string, id: string }): Row {
     const random = this.#random
+    if (verb === 'putPerson' && caller === 'root') {
+      return { by: name, shared: random.chance(0.7), ...random.chance(0.5) && { phone: `tel-${id}` } }
+    }
     if (isAboutPerson(verb) || isWide(verb) || verb === 'add') {
       return { by: name, ...verb === 'bulkPatch' && random.chance(0.3) && { group: 'h' } }
     }
@@ -250,12 +265,14 @@ export function describeOperation (operation: Operation): string {
   const { door, caller, process, actions, key, tags, hookFault, isAborted, isDryRun } = operation
   const list = actions.map((action, index) => {
     const { verb, content, contents } = action
-    const { mustCreate, testedNumber, preference } = action
+    const { mustCreate, testedNumber, preference, expands, personFilter } = action
     const extra = [
       tags?.[index] && 'with a tag',
       mustCreate && 'must create',
       testedNumber !== undefined && `tests n=${testedNumber}`,
-      preference
+      preference,
+      expands && 'with the person',
+      personFilter && `person.${personFilter.property}=${personFilter.value}`
     ].filter(Boolean).join(', ')
     return `${verb} ${describePlace(action)} ${extra} ${JSON.stringify(contents.length > 0 ? contents : content)}`
   })
