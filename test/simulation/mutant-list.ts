@@ -1,0 +1,530 @@
+// The promises of SECURITY.md and the docs that concern what is read and written, and a fault that breaks each.
+
+export interface Mutant {
+  readonly promise: string
+  /** Below lib/. */
+  readonly file: string
+  readonly old: string
+  readonly next: string
+  /** The test files that are named after it. */
+  readonly tests: readonly string[]
+}
+
+type Edit = Pick<Mutant, 'promise' | 'old' | 'next'>
+
+const inFile = (file: string, tests: readonly string[], edits: readonly Edit[]): Mutant[] => {
+  return edits.map((edit) => ({ file, tests, ...edit }))
+}
+
+const access = [
+  ...inFile('access/authorize.ts', ['access/access', 'access/scope', 'calls/calls'], [
+    {
+      promise: 'a rule that does not return true refuses the caller',
+      old: 'if (verdict === true) return undefined',
+      next: 'if (verdict !== undefined) return undefined'
+    },
+    {
+      promise: 'a rule of a request refuses it',
+      old: 'if (refusal !== undefined) throw refusal\n  return caller',
+      next: 'return caller'
+    },
+    {
+      promise: 'a rule of a call refuses it',
+      old: 'if (refusal !== undefined) throw refusal\n  }',
+      next: '}'
+    },
+    {
+      promise: 'a call has the scope of its caller',
+      old: 'scope: await readScope(collection, context),\n    conditionScope: otherContext',
+      next: 'scope: undefined,\n    conditionScope: otherContext'
+    },
+    {
+      promise: 'a request has the scope of its caller',
+      old: 'const scope = await readScope(collection, { caller, action, request: incoming })\n    const conditionScope',
+      next: 'const scope = undefined\n    const conditionScope'
+    },
+    {
+      promise: 'a property that is hidden is hidden from calls',
+      old: 'hidden: await findHidden(collection, context)',
+      next: 'hidden: undefined'
+    },
+    {
+      promise: 'a property that is hidden is hidden from requests',
+      old: 'const hidden = await findHidden(collection, { caller, request: incoming })',
+      next: 'const hidden = undefined'
+    }
+  ]),
+  ...inFile('access/scope.ts', ['access/scope'], [
+    {
+      promise: 'a caller cannot write an item that it would not see',
+      old: 'if (properties.length === 0) return undefined',
+      next: 'return undefined'
+    }
+  ]),
+  ...inFile('access/visible.ts', ['access/visible', 'access/hidden'], [
+    {
+      promise: 'only true shows a property',
+      old: 'await isVisible(context) === true',
+      next: 'await isVisible(context) !== undefined'
+    }
+  ]),
+  ...inFile('schema/item-type.ts', ['access/visible', 'access/hidden'], [
+    {
+      promise: 'a PUT keeps the value of a hidden property',
+      old: 'const names = [...this.hidden].filter((name) => Object.hasOwn(base, name))',
+      next: 'const names: string[] = []'
+    },
+    {
+      promise: 'the entity tag stays the same if only a hidden property changes',
+      old: 'if (this.hidden === undefined) return entry.version',
+      next: 'if (this.hidden !== undefined || this.hidden === undefined) return entry.version'
+    }
+  ]),
+  ...inFile('engine/actions.ts', ['access/access', 'routes/methods'], [
+    {
+      promise: 'a PUT that creates needs the rule of create',
+      old: 'replaceItem(operation, await operation.canCreate())',
+      next: 'replaceItem(operation, true)'
+    },
+    {
+      promise: 'a PUT creates only if the definition allows that',
+      old: 'if (before === undefined && !canCreate)',
+      next: 'if (before === undefined && canCreate)'
+    },
+    {
+      promise: 'preconditions come before the content',
+      old: 'operation.check?.(before) ?? operation.steps.content(operation, before)',
+      next: 'operation.steps.content(operation, before)'
+    },
+    {
+      promise: 'a DELETE with If-Match compares it',
+      old: 'return check?.(before) ?? { remove: true }',
+      next: 'return { remove: true }'
+    },
+    {
+      promise: 'what a transaction has listed is compared before a DELETE',
+      old: '(id !== undefined && transaction?.hasListed(collection, id) === true)',
+      next: 'false'
+    },
+    {
+      promise: 'what a transaction lists is remembered',
+      old: 'transaction?.addListed(collection, page.entries)',
+      next: 'transaction?.addListed(collection, [])'
+    },
+    {
+      promise: 'an invalid item of a POST with several is reported',
+      old: 'if (!(built instanceof Problem)) items.push(built.item)',
+      next: 'if (!(built instanceof Problem) && items.length === 0) items.push(built.item)'
+    }
+  ]),
+  ...inFile('engine/preconditions.ts', ['engine/preconditions'], [
+    {
+      promise: 'If-Match that fails is 412',
+      old: "return outcome === 'failed' ? preconditionFailed(headers, version) : undefined",
+      next: 'return undefined'
+    },
+    {
+      promise: 'the tag of a missing item is none',
+      old: 'const current = version === undefined ? undefined :',
+      next: "const current = version === undefined ? { tag: String(headers['if-match']) as never, modified } :"
+    }
+  ]),
+  ...inFile('http/preconditions.ts', ['engine/preconditions', 'http/preconditions'], [
+    {
+      promise: 'If-None-Match: * refuses an item that exists',
+      old: "if (!isNew(request)) return request.safe ? 'not modified' : 'failed'",
+      next: "if (!isNew(request)) return request.safe ? 'not modified' : 'proceed'"
+    },
+    {
+      promise: 'a read with the current tag is 304',
+      old: "return request.safe ? 'not modified' : 'failed'",
+      next: "return request.safe ? 'proceed' : 'failed'"
+    },
+    {
+      promise: '304 only with the current tag',
+      old: '? !isSelected(field, current.tag, fields[\'accept-encoding\'])',
+      next: '? false'
+    }
+  ])
+]
+
+const writes = [
+  ...inFile('engine/write.ts', ['engine/lost-updates', 'engine/commit', 'engine/hooks', 'engine/lost-races'], [
+    {
+      promise: 'a write compares the version that was read',
+      old: ': storage.replace(before.id, item, before.version, context)',
+      next: ': storage.replace(before.id, item, undefined, context)'
+    },
+    {
+      promise: 'a removal compares the version that was read',
+      old: 'return storage.remove(before!.id, before!.version, context)',
+      next: 'return storage.remove(before!.id, undefined, context)'
+    },
+    {
+      promise: 'a write that lost a race decides again',
+      old: 'if (!isRace || attempts === maxAttempts) return refusalToProblem(result)',
+      next: 'if (!isRace || attempts >= 1) return refusalToProblem(result)'
+    },
+    {
+      promise: 'a problem of beforeCommit rolls back',
+      old: 'return await operation.beforeCommit?.(outcome, target.storage) ?? outcome',
+      next: 'await operation.beforeCommit?.(outcome, target.storage)\n  return outcome'
+    },
+    {
+      promise: 'afterCommit is not called after a refusal',
+      old: '!(outcome instanceof Problem) && written !== undefined',
+      next: 'written !== undefined'
+    },
+    {
+      promise: 'afterCommit is called after the commit of the whole transaction',
+      old: 'else transaction.notifications.push(() => notify(change))',
+      next: 'else await notify(change)'
+    },
+    {
+      promise: 'afterWrite is called in the transaction',
+      old: 'await callAfterWrite(operation, { ...change, after }, options)',
+      next: "if (change.action !== 'remove') await callAfterWrite(operation, { ...change, after }, options)"
+    },
+    {
+      promise: 'hooks and the item are one transaction',
+      old: 'beforeCommit !== undefined || steps.writesInTransaction || hasHooksInTransaction(operation)',
+      next: 'steps.writesInTransaction || hasHooksInTransaction(operation)'
+    },
+    {
+      promise: 'a PUT that creates replaces what another one has created meanwhile',
+      old: "return isRace ? { refused: 'stale' } : stored",
+      next: 'return stored'
+    },
+    {
+      promise: 'an id outside of the scope is 409',
+      old: "return isRace ? { refused: 'stale' } : stored",
+      next: "return idExists ? { refused: 'stale' } : stored"
+    },
+    {
+      promise: 'a transaction runs again if a call loses a race',
+      old: 'if (transaction?.hasFailed === true) throw',
+      next: 'if (transaction?.hasFailed === undefined) throw transaction!'
+    },
+    {
+      promise: 'a listed item that is not found is compared',
+      old: 'isEntry(before) ? before : await findAnywhere(storage, id, context)',
+      next: 'isEntry(before) ? before : await storage.find(id, context)'
+    },
+    {
+      promise: 'a custom action runs with the item locked',
+      old: 'const readContext = isLocked ? new LockingContext(context) : context',
+      next: 'const readContext = context'
+    },
+    {
+      promise: 'no write begins after the time is over',
+      old: '  progress.check()\n  return write()',
+      next: '  return write()'
+    }
+  ]),
+  ...inFile('engine/write-many.ts', ['features/bulk', 'features/bulk-writes'], [
+    {
+      promise: 'a bulk write is in the scope of the caller',
+      old: 'page = await storage.list(isLocked ? { ...query, lock: true } : query, operation.context)',
+      next: 'page = await storage.list(isLocked ? { ...query, lock: true } : query, { ...operation.context, signal: operation.context.signal, scope: undefined })'
+    },
+    {
+      promise: 'a bulk write locks what it finds',
+      old: 'isLocked ? { ...query, lock: true } : query',
+      next: 'query'
+    },
+    {
+      promise: 'a bulk write that lost a race begins again',
+      old: 'if (attempts === maxAttempts || !isRace(result)) return refused',
+      next: 'if (attempts >= 1 || !isRace(result)) return refused'
+    },
+    {
+      promise: 'a bulk write compares what its transaction has listed',
+      old: 'joined?.checkListed(collection, entry.id, entry)',
+      next: ''
+    },
+    {
+      promise: 'hooks are called for each item of a bulk write',
+      old: 'await notifyChanges(operation, changes.map((change, index) => ({ ...change, after: written[index] })))',
+      next: 'await notifyChanges(operation, changes.slice(0, 1).map((change, index) => ({ ...change, after: written[index] })))'
+    }
+  ]),
+  ...inFile('engine/write-queue.ts', ['engine/write-queue'], [
+    {
+      promise: 'writes to one item run one after another',
+      old: 'return await outerWrites.run(outer, write)\n',
+      next: 'return outerWrites.run(outer, write)\n'
+    },
+    {
+      promise: 'the next write begins after one that has failed',
+      old: '    try {\n      return await write()\n    } finally {\n      this.#end(id)\n    }',
+      next: '    const result = await write()\n    this.#end(id)\n    return result'
+    },
+    {
+      promise: 'the next write begins after one that was aborted',
+      old: "    signal.addEventListener('abort', end)\n",
+      next: ''
+    },
+    {
+      promise: 'a write that waits ends when its client leaves',
+      old: "    options.signal.addEventListener('abort', this.#abort)\n",
+      next: ''
+    }
+  ]),
+  ...inFile('engine/transaction.ts', ['engine/transactions', 'engine/lost-updates', 'engine/lost-races'], [
+    {
+      promise: 'a transaction never overwrites a change that its list did not contain',
+      old: 'if (listed === current?.version) return',
+      next: 'if (listed !== undefined) return'
+    },
+    {
+      promise: 'what fails in a transaction undoes all of it',
+      old: 'if (this.#failure !== undefined) throw this.#failure.error\n',
+      next: ''
+    },
+    {
+      promise: 'a call that is refused in part undoes the transaction',
+      old: 'if (result instanceof Problem) transaction.fail(toCallError(name, result))\n',
+      next: 'if (result instanceof Problem) return result\n'
+    },
+    {
+      promise: 'a transaction that lost a race runs again',
+      old: 'if (attempts === maxAttempts) return lostRace',
+      next: 'return lostRace'
+    },
+    {
+      promise: 'a transaction that runs again first locks what it had locked',
+      old: 'for (const { collection, id } of before === undefined ? [] : before.#items.getLocked())',
+      next: 'for (const { collection, id } of before === undefined ? [] : before.#items.getLocked().slice(0, 0))'
+    },
+    {
+      promise: 'a preview is rolled back',
+      old: 'if (isRehearsal) throw new Rollback(result)\n',
+      next: ''
+    },
+    {
+      promise: 'a refusal rolls back',
+      old: 'if (result instanceof Problem || isRefusal(result)) throw new Rollback(result)\n',
+      next: ''
+    },
+    {
+      promise: 'transaction.lock locks in one order',
+      old: 'for (const id of [...ids].sort(compareIds))',
+      next: 'for (const id of [...ids])'
+    }
+  ]),
+  ...inFile('engine/progress.ts', ['features/timeout', 'engine/interruptions'], [
+    {
+      promise: 'no commit begins after the time is over',
+      old: '        this.check()\n        isCommitting',
+      next: '        isCommitting'
+    },
+    {
+      promise: '"Nothing was changed" is true',
+      old: 'return this.#effects > 0',
+      next: 'return false'
+    },
+    {
+      promise: 'a commit that was rolled back has no effect',
+      old: 'if (hasNoEffect(error) || getRefusal(error) !== undefined) undo()',
+      next: ''
+    }
+  ]),
+  ...inFile('engine/time-limit.ts', ['features/timeout', 'engine/interruptions'], [
+    {
+      promise: 'a transaction is rolled back when the time is over',
+      old: '      context.abort?.(error)\n',
+      next: ''
+    }
+  ])
+]
+
+const features = [
+  ...inFile('engine/receipts.ts', ['features/idempotency'], [
+    {
+      promise: 'a response is stored in the transaction of the write',
+      old: 'return storage.receipts!.keep(',
+      next: 'return owner.storage.receipts!.keep('
+    },
+    {
+      promise: 'a refusal is not stored: the next attempt counts as the first',
+      old: '      if (!isDone(result)) await release()\n',
+      next: ''
+    },
+    {
+      promise: 'a key is released after a failure',
+      old: '      await release(thrown)\n      throw thrown\n    }\n  }\n}\n',
+      next: '      throw thrown\n    }\n  }\n}\n'
+    },
+    {
+      promise: 'a key is done once',
+      old: 'if (earlier !== undefined) return replay(earlier)\n',
+      next: 'if (earlier?.answer !== undefined) return replay(earlier)\n'
+    }
+  ]),
+  ...inFile('features/idempotency.ts', ['features/idempotency'], [
+    {
+      promise: 'a slow request whose key was claimed since writes nothing',
+      old: 'await keep(JSON.stringify(stored), storage) ? undefined : keyInUse()',
+      next: 'await keep(JSON.stringify(stored), storage) ? undefined : undefined'
+    },
+    {
+      promise: 'a replay is the first response',
+      old: 'return isVisible ? response : withoutContent(response)\n}',
+      next: 'return withoutContent(response)\n}'
+    },
+    {
+      promise: 'a DELETE of all that match accepts a key',
+      old: "bulk?.name === 'remove'\n      }",
+      next: 'false\n      }'
+    }
+  ]),
+  ...inFile('features/soft-delete.ts', ['features/soft-delete'], [
+    {
+      promise: 'only some callers restore',
+      old: 'return restores && await isCallerAllowed(deletion, operation) ? found',
+      next: 'return restores ? found'
+    },
+    {
+      promise: 'a soft delete compares the version',
+      old: 'mark(entry.item), entry.version, narrow(context))',
+      next: 'mark(entry.item), undefined, narrow(context))'
+    },
+    {
+      promise: 'lists leave deleted items out',
+      old: 'list: (query, context) => all.list(query, narrow(context)),',
+      next: 'list: (query, context) => all.list(query, context),'
+    },
+    {
+      promise: 'a deleted item is 410',
+      old: ": problem('gone')\n  }\n}",
+      next: ': undefined\n  }\n}'
+    },
+    {
+      promise: 'a restored item has no mark',
+      old: 'return { ...content, value: removeMark(value), base: base && removeMark(base) }',
+      next: 'return content'
+    },
+    {
+      promise: 'a bulk removal marks items',
+      old: 'const result = await all.replaceMany!(replacements, narrow(context))\n        return',
+      next: 'const result = await all.removeMany!(entries, narrow(context)) ?? {}\n        return'
+    },
+    {
+      promise: 'a soft delete without a condition is repeated after a lost race',
+      old: 'const retries = expected === undefined ? maxRetries : 0',
+      next: 'const retries = 0'
+    }
+  ]),
+  ...inFile('relations/references.ts', ['relations/references', 'relations/reference-races'], [
+    {
+      promise: 'what an item refers to is locked',
+      old: '    limit: ids.length,\n    properties: [property],\n    count: false,\n    lock: true,',
+      next: '    limit: ids.length,\n    properties: [property],\n    count: false,\n    lock: false,'
+    },
+    {
+      promise: 'what an item refers to exists',
+      old: 'if (refused !== undefined) return refused\n    const written',
+      next: 'const written'
+    },
+    {
+      promise: 'what an item refers to exists for the caller',
+      old: 'const context = withScope(readable.scope, this.#operation.context)',
+      next: 'const context = withScope(undefined, this.#operation.context)'
+    },
+    {
+      promise: 'an item that others refer to is not removed',
+      old: 'if (sources.length > 0) return new ReferencedProblem(sources)',
+      next: ''
+    },
+    {
+      promise: 'an item that is restored refers to what exists',
+      old: 'before && existed(collection, before.item) ?',
+      next: 'before ?'
+    }
+  ]),
+  ...inFile('relations/caller-relations.ts', ['relations/access'], [
+    {
+      promise: 'an included item is in the scope of the caller',
+      old: 'return { view: getView(collection, await findHidden(collection, context)), scope: scope?.filter }',
+      next: 'return { view: getView(collection, await findHidden(collection, context)), scope: scope && undefined }'
+    },
+    {
+      promise: 'an included item has no hidden properties',
+      old: 'return { view: getView(collection, await findHidden(collection, context)), scope: scope?.filter }',
+      next: 'return { view: getView(collection, undefined), scope: scope?.filter }'
+    },
+    {
+      promise: 'the same for calls',
+      old: 'return allowed && { view: getView(collection, allowed.hidden), scope: allowed.scope?.filter }',
+      next: 'return allowed && { view: getAppView(collection), scope: undefined }'
+    }
+  ])
+]
+
+const batch = [
+  ...inFile('batch/part-operation.ts', ['batch/batch', 'batch/rules', 'batch/equivalence'], [
+    {
+      promise: 'all parts are one transaction',
+      old: 'storage: transaction.join(collection),',
+      next: "storage: action.name === 'remove' ? collection.storage : transaction.join(collection),"
+    },
+    {
+      promise: 'a part is in the scope of the caller',
+      old: 'scope: joinFilters(place?.scope, scope?.filter), lock: true',
+      next: 'scope: place?.scope, lock: true'
+    },
+    {
+      promise: 'what a part reads does not change until the commit',
+      old: 'scope: joinFilters(place?.scope, scope?.filter), lock: true',
+      next: 'scope: joinFilters(place?.scope, scope?.filter), lock: false'
+    },
+    {
+      promise: 'a part that creates needs the rule of create',
+      old: 'canCreate: async () => canCreate,',
+      next: 'canCreate: async () => true,'
+    },
+    {
+      promise: 'the preconditions of a part are compared',
+      old: 'return (entry) => checkPreconditions(conditions, entry)',
+      next: 'return (entry) => entry && undefined'
+    }
+  ]),
+  ...inFile('batch/run-batch.ts', ['batch/batch', 'batch/rules', 'engine/lost-races'], [
+    {
+      promise: 'a part that is refused undoes the others',
+      old: 'if (result instanceof Problem || failure !== undefined) return failure!',
+      next: 'if (result instanceof Problem || failure !== undefined) return { results, texts }'
+    },
+    {
+      promise: 'the response of a batch is stored in its transaction',
+      old: 'return await beforeCommit?.({ results, texts }, storage) ?? { results, texts }',
+      next: 'await beforeCommit?.({ results, texts }, storage)\n    return { results, texts }'
+    },
+    {
+      promise: 'the second attempt of a batch fails for its own reason',
+      old: 'refused = transaction.lostRace === undefined ? failure : undefined',
+      next: 'refused = failure'
+    }
+  ]),
+  ...inFile('batch/handler.ts', ['batch/batch', 'batch/rules'], [
+    {
+      promise: 'a preview of a batch is rolled back',
+      old: 'const run = { collection, context, progress, isDryRun, beforeCommit: undefined }',
+      next: 'const run = { collection, context, progress, isDryRun: false, beforeCommit: undefined }'
+    },
+    {
+      promise: 'a refused batch is not stored',
+      old: 'isDone: (result) => !(result instanceof Problem || result instanceof BatchFailure)',
+      next: 'isDone: (result) => !(result instanceof Problem)'
+    }
+  ]),
+  ...inFile('batch/prepare-part.ts', ['batch/batch', 'batch/rules'], [
+    {
+      promise: 'each part has the rules of its action',
+      old: 'isProtected(collection) ? await authorize(collection, action.name)(request) : undefined',
+      next: "isProtected(collection) ? await authorize(collection, 'read')(request) : undefined"
+    }
+  ])
+]
+
+export const mutants: readonly Mutant[] = [...access, ...writes, ...features, ...batch]
