@@ -101,11 +101,16 @@ export async function runBatch (
     const done = await openTransaction<BatchResults>(target, runParts, context)
     if (done instanceof Problem) return current === undefined ? done : new BatchFailure(current, done)
     // The database has refused the commit.
-    return isRefusal(done) ? new BatchFailure(current, refusalToProblem(done)) : done
+    return isRefusal(done) ? new BatchFailure(current, refusalToProblem(done, findHidden(parts))) : done
   } catch (thrown) {
     // The transaction reports the refusal of a part as an error of a call.
     return new BatchFailure(current, refused ?? toAppError(thrown))
   }
+}
+
+/** The properties that the caller does not see in one of the collections. */
+function findHidden (parts: readonly PreparedPart[]): ReadonlySet<string> {
+  return new Set(parts.flatMap(({ view: { type: { hidden } } }) => [...hidden ?? []]))
 }
 
 /** As the HTTP door throws them: errors of the app as they are, and all others without what is not for clients. */

@@ -2,7 +2,7 @@ import { toPointer } from '../http/json-pointer.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { findEntries } from '../listing/entries.ts'
 import { logUnreadable } from '../listing/unreadable.ts'
-import { isRefusal, refusalToProblem } from '../response/refusal.ts'
+import { isRefusal, omitHiddenNames, refusalToProblem } from '../response/refusal.ts'
 import { maxFailures } from '../schema/failures.ts'
 import type { Failure } from '../schema/failures.ts'
 import type { Entry } from '../storage/contract.ts'
@@ -99,7 +99,7 @@ function decideFromContent (
 }
 
 export const remove: Run = async (operation) => {
-  const { collection, id, storage, context, check, returnsRemoved, steps, transaction, progress } = operation
+  const { collection, id, storage, context, check, returnsRemoved, steps, transaction, progress, view } = operation
   const needsItem = check !== undefined ||
     returnsRemoved ||
     collection.hooks.afterCommit !== undefined ||
@@ -117,7 +117,7 @@ export const remove: Run = async (operation) => {
     const removeItem = () => storage.remove(id, undefined, context)
     const refusal = await (progress === undefined ? removeItem() : progress.write(removeItem))
     if (refusal === undefined) return { kind: 'removed', entry: undefined }
-    if (refusal.refused !== 'not-found') return refusalToProblem(refusal)
+    if (refusal.refused !== 'not-found') return refusalToProblem(refusal, view.type.hidden)
   }
   return explainMissing(operation)
 }
@@ -132,7 +132,7 @@ export const create: Run = async (operation) => {
   const change: ItemChange = { action: 'create', before: undefined, item: built.item }
   const outcome = await storeChanges(operation, { changes: [change], toOutcome: toCreated })
   if (outcome instanceof Problem) return outcome
-  if (isRefusal(outcome)) return refusalToProblem(outcome)
+  if (isRefusal(outcome)) return refusalToProblem(outcome, operation.view.type.hidden)
   if (operation.collection.hooks.afterCommit === undefined) return outcome
   await notifyChanges(operation, [{ ...change, after: (outcome as EntryOutcome).entry }])
   return outcome
@@ -166,19 +166,20 @@ async function createMany (operation: Operation, content: Content): Promise<Outc
     toOutcome: (entries) => ({ kind: 'many', entries: entries as ReadonlyArray<Entry<object>> })
   })
   if (outcome instanceof Problem) return outcome
-  if (isRefusal(outcome)) return toManyProblem(outcome)
+  if (isRefusal(outcome)) return toManyProblem(outcome, operation.view.type.hidden)
   const { entries } = outcome as Extract<Outcome, { kind: 'many' }>
   await notifyChanges(operation, changes.map((change, index) => ({ ...change, after: entries[index] })))
   return outcome
 }
 
 /** If the storage refused the commit, it does not say for which item. */
-function toManyProblem (refusal: ChangeRefusal): Problem {
+function toManyProblem (given: ChangeRefusal, hidden: ReadonlySet<string> | undefined): Problem {
+  const refusal = omitHiddenNames(given, hidden)
   const refused = refusalToProblem(refusal)
   const { status, name, detail } = refused
   const { index, others = [] } = refusal
   if (index !== undefined) {
-    const errors = [refusal, ...others].flatMap((one) => getFailures(refusalToProblem(one), one.index!))
+    const errors = [refusal, ...others].flatMap((one) => getFailures(refusalToProblem(one, hidden), one.index!))
     const reason = others.length === 0 ? `The item with the index ${index}: ${detail} ` : ''
     return new Problem(status, name, {
       detail: `${reason}No item was created.`,

@@ -6,7 +6,7 @@ import { estimateLength } from '../listing/page-length.ts'
 import { toStorageQuery } from '../listing/list-query.ts'
 import type { ListQuery } from '../listing/list-query.ts'
 import { logUnreadable } from '../listing/unreadable.ts'
-import { isRefusal, refusalToProblem } from '../response/refusal.ts'
+import { isRefusal, omitHiddenNames, refusalToProblem } from '../response/refusal.ts'
 import { validationProblem } from '../schema/failures.ts'
 import type { Context, Entry, Id, Page, Query, Refusal, Storage } from '../storage/contract.ts'
 import { isEmptyFilter } from '../storage/filter.ts'
@@ -101,7 +101,7 @@ async function writeMatching (
       await notifyChanges(operation, changes.map((change, index) => ({ ...change, after: written[index] })))
       return result
     }
-    const refused = toManyProblem(result, changes)
+    const refused = toManyProblem(omitHiddenNames(result, operation.view.type.hidden), changes)
     if (attempts === maxAttempts || !isRace(result)) return refused
     if (joined !== undefined) throw joined.loseRace(refused)
     await wait(Math.random() * attempts)

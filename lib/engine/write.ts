@@ -104,7 +104,7 @@ export async function writeItem (
     operation.view.type.refinement?.callsApp === true ||
     hasHooksInTransaction(operation)
   const outcome = id === undefined || action.safe
-    ? toProblem(await run())
+    ? toProblem(await run(), operation)
     : await retryWrite({ id, operation, callsApp }, run)
   if (collection.hooks.afterCommit !== undefined && !(outcome instanceof Problem) && written !== undefined) {
     await notifyChanges(operation, [{ ...written, after }])
@@ -120,8 +120,8 @@ export async function explainMissing (operation: Operation): Promise<Moved | Pro
   return isFinal(found) ? found : problem('not-found')
 }
 
-function toProblem (result: Outcome | Refusal | Problem): Outcome | Problem {
-  return !(result instanceof Problem) && isRefusal(result) ? refusalToProblem(result) : result
+function toProblem (result: Outcome | Refusal | Problem, { view: { type } }: Operation): Outcome | Problem {
+  return !(result instanceof Problem) && isRefusal(result) ? refusalToProblem(result, type.hidden) : result
 }
 
 /** Whether the operation ends with what `find` has returned. */
@@ -327,9 +327,10 @@ interface QueuedWrite {
  * again, after a pause.
  */
 async function retryWrite (
-  { id, operation: { collection: { writeQueue }, context, transaction }, callsApp }: QueuedWrite,
+  { id, operation, callsApp }: QueuedWrite,
   attempt: () => Promise<Outcome | Refusal | Problem>
 ): Promise<Outcome | Problem> {
+  const { collection: { writeQueue }, context, transaction } = operation
   for (let attempts = 1; ; attempts++) {
     // A queued write may wait for a lock of this transaction, so it does not wait for that write.
     const result = transaction === undefined
@@ -337,7 +338,7 @@ async function retryWrite (
       : await attempt()
     if (result instanceof Problem || !isRefusal(result)) return result
     const isRace = result.refused === 'stale' || result.refused === 'not-found'
-    if (!isRace || attempts === maxAttempts) return refusalToProblem(result)
+    if (!isRace || attempts === maxAttempts) return toProblem(result, operation)
     // What hooks have written in it cannot be undone alone.
     if (transaction?.hasFailed === true) throw transaction.loseRace(refusalToProblem(result))
     await wait(Math.random() * attempts)

@@ -71,11 +71,12 @@ export function addTitles (links: Links, titles: Readonly<Record<string, string>
 /** Builds the links of the custom actions that are possible in the state of the item, and that the caller may call. */
 function buildActionLinks (presentation: Presentation, entry: Entry<object>, self: string): Links {
   const { inputs: { attached, app }, allowedActions } = presentation
+  const item = getVisible(presentation, entry)
   const links: Record<string, Link> = {}
   for (const { name, at, title, isPossible } of attached.actions.values()) {
     if (at !== 'item' || allowedActions?.has(name) === false) continue
     try {
-      if (isPossible(entry.item)) links[name] = { href: `${self}/${name}`, title }
+      if (isPossible(item)) links[name] = { href: `${self}/${name}`, title }
     } catch (error) {
       app.linkFailures?.report(`when of the action "${name}"`, entry.id, error)
     }
@@ -84,13 +85,20 @@ function buildActionLinks (presentation: Presentation, entry: Entry<object>, sel
 }
 
 /** Builds the links of the definition. If its function fails for an item, the others are sent nevertheless. */
-function buildOwnLinks ({ inputs }: Presentation, { id, item }: Entry<object>): Links {
+function buildOwnLinks (presentation: Presentation, entry: Entry<object>): Links {
+  const { inputs } = presentation
   try {
-    return refusePromise(inputs.http.links!({ item: freezeJson(item) }), 'The function links', 'the links')
+    const item = freezeJson(getVisible(presentation, entry))
+    return refusePromise(inputs.http.links!({ item }), 'The function links', 'the links')
   } catch (error) {
-    inputs.app.linkFailures?.report('links', id, error)
+    inputs.app.linkFailures?.report('links', entry.id, error)
     return {}
   }
+}
+
+/** Links must not depend on what is hidden from the caller: neither does the entity tag. */
+function getVisible ({ type }: Presentation, { item }: Entry<object>): object {
+  return type.hidden === undefined ? item : type.show(item)
 }
 
 /** Returns what a function of the app has returned, which nothing can wait for. `expected` is what it should return. */

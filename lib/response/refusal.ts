@@ -58,8 +58,17 @@ export function getRefusal (thrown: unknown): Refusal | undefined {
   return (Object(thrown) as Partial<CommitRefused>).refusal
 }
 
-/** Turns the refusal of a storage into a problem. */
-export function refusalToProblem (refusal: Refusal): Problem {
+/** Turns the refusal of a storage into a problem, which names no properties that are hidden from the caller. */
+export function refusalToProblem (refusal: Refusal, hidden?: ReadonlySet<string>): Problem {
   // TypeScript cannot see that the function belongs to this reason.
-  return (toProblem[refusal.refused] as (refusal: Refusal) => Problem)(refusal)
+  return (toProblem[refusal.refused] as (refusal: Refusal) => Problem)(omitHiddenNames(refusal, hidden))
+}
+
+/** Returns the refusal without the names of hidden properties. */
+export function omitHiddenNames<Refused extends Refusal> (
+  refusal: Refused,
+  hidden: ReadonlySet<string> | undefined
+): Refused {
+  if (hidden === undefined || !('properties' in refusal)) return refusal
+  return { ...refusal, properties: refusal.properties.filter((property) => !hidden.has(property)) }
 }

@@ -284,9 +284,9 @@ function createReceipts (database: Database, write: RunStatement): Receipts {
     context: SignalContext,
     effect: (found: Receipt | undefined, own: SimulatedTransaction) => Result
   ): Promise<Result> => write(text, context, async (statement) => {
-      await statement.lock(`receipt/${key}`)
-      return effect(find(statement.transaction, key), statement.transaction)
-    })
+    await statement.lock(`receipt/${key}`)
+    return effect(find(statement.transaction, key), statement.transaction)
+  })
   const isClaim = (found: Receipt | undefined, { token }: Receipt) => {
     return found?.token === token && found.answer === undefined
   }
