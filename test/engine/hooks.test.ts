@@ -5,7 +5,7 @@ import { json, problem } from '../../lib/index.ts'
 import { hal } from '../../lib/formats/hal.ts'
 import type { Change, CommittedChange, Definition, Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { ada, build, created, gate, logged, modified, request, users } from '../app.ts'
+import { ada, build, created, logged, modified, request, users } from '../app.ts'
 import { define } from '../define.ts'
 
 const id = Type.String({ format: 'uuid', readOnly: true })
@@ -900,48 +900,6 @@ test('afterCommit does not run for rejected writes or for reads', async (t) => {
   await request(app, `GET ${at}`)
   await request(app, 'GET /users')
   t.strictSame(actions, ['create'])
-})
-
-test('the next writer of the same item does not wait for afterCommit', async (t) => {
-  // Each write collides once, and is then queued.
-  let writes = 0
-  const storage = modified((storage) => ({
-    replace: async (...args) => (writes++ % 2 === 0 ? { refused: 'stale' } : storage.replace(...args))
-  }))
-  const [first, second] = [gate(), gate()]
-  const app = await build(
-    t,
-    users({
-      storage,
-      hooks: {
-        async afterCommit ({ after }) {
-          if (after?.name === 'First') {
-            first.open()
-            await second.opened
-          } else if (after?.name === 'Second') {
-            second.open()
-          }
-        }
-      }
-    })
-  )
-  const { at } = await created(app, '/users', ada)
-  const { setTimeout: timer } = globalThis
-  t.teardown(() => {
-    globalThis.setTimeout = timer
-  })
-  // The queue never times out.
-  globalThis.setTimeout = Object.assign(
-    (work: () => void, after?: number) => timer(after === 5000 ? () => {} : work, after),
-    timer
-  )
-  const patch = (name: string) => request(app, `PATCH ${at}`, { content: { name }, type: merge })
-  const one = patch('First')
-  await first.opened
-  const both = Promise.all([one, patch('Second')]).then((answers) => answers.map(({ statusCode }) => statusCode))
-  t.same(await Promise.race([both, wait(5000, 'stuck', { ref: false })]), [200, 200])
-  second.open()
-  await both
 })
 
 test('an error thrown by afterCommit is logged and does not affect the response', async (t) => {

@@ -11,7 +11,7 @@ import type { Definition, HookOptions } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
-import { request } from '../app.ts'
+import { ada, build, created, modified, request, users } from '../app.ts'
 import { databases, mysqlPool, noMysql, noServers } from '../storage/databases.ts'
 import { startPostgres } from '../storage/servers.ts'
 
@@ -48,7 +48,10 @@ function gate (): { opened: Promise<void>; open(): void } {
   return { opened, open }
 }
 
-/** Replaces the time after which a queued write starts although another one runs. */
+/**
+ * Replaces the time after which a queued write starts although another one runs. `npm test` gives this file a process
+ * of its own, because it replaces a global.
+ */
 function limitWait (t: Closing, milliseconds: number | undefined): void {
   const { setTimeout: timer } = globalThis
   t.after(() => { globalThis.setTimeout = timer })
@@ -371,4 +374,38 @@ test('a hook that waits for a later write in an unknown way ends', async (t) => 
   const { id } = await app.collection(counters).create({})
   const responses = await times(2, (index) => request(app, `PATCH /counters/${id}`, { content: { n: index + 1 } }))
   t.strictSame(responses.map(({ statusCode }) => statusCode), [200, 200])
+})
+
+test('the next writer of the same item does not wait for afterCommit', async (t) => {
+  // Each write collides once, and is then queued.
+  let writes = 0
+  const storage = modified((storage) => ({
+    replace: async (...args) => (writes++ % 2 === 0 ? { refused: 'stale' } : storage.replace(...args))
+  }))
+  const [first, second] = [gate(), gate()]
+  const app = await build(
+    t,
+    users({
+      storage,
+      hooks: {
+        async afterCommit ({ after }) {
+          if (after?.name === 'First') {
+            first.open()
+            await second.opened
+          } else if (after?.name === 'Second') {
+            second.open()
+          }
+        }
+      }
+    })
+  )
+  const { at } = await created(app, '/users', ada)
+  limitWait(t, undefined)
+  const patch = (name: string) => request(app, `PATCH ${at}`, { content: { name } })
+  const one = patch('First')
+  await first.opened
+  const both = Promise.all([one, patch('Second')]).then((answers) => answers.map(({ statusCode }) => statusCode))
+  t.same(await Promise.race([both, delay(5000, 'stuck', { ref: false })]), [200, 200])
+  second.open()
+  await both
 })

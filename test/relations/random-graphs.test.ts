@@ -12,7 +12,8 @@ import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { request } from '../app.ts'
 import { links } from '../listing/goods.ts'
-import { databases, noServers } from '../storage/databases.ts'
+import { sampleRuns } from '../sample.ts'
+import { databases } from '../storage/databases.ts'
 import { Caller, evaluateItem, evaluateList, Refused } from './graph.ts'
 import type { Edge, Graph, IncludedList, ListRequest, Node, Shown, Value } from './graph.ts'
 import { draws, drawGraph, drawInvisibleChanges, drawRequest, toContent, toParameters } from './random-graph.ts'
@@ -167,9 +168,6 @@ async function walk (send: Send, target: string, content?: unknown): Promise<unk
 
 const limit = 4
 
-/** `npm test` is quick. */
-const mostRuns = noServers === false ? 100 : 20
-
 interface Available {
   readonly name: string
   readonly skip: string | false
@@ -181,13 +179,13 @@ const storages: readonly Available[] = [
   {
     name: 'memory',
     skip: false,
-    numRuns: mostRuns,
+    numRuns: 100,
     open: async () => ({ storage: memory(), async prepare () {}, async end () {} })
   },
   ...databases.map(({ name, skip, open }): Available => ({
     name,
     skip,
-    numRuns: name === 'sqlite' ? mostRuns : 20,
+    numRuns: name === 'sqlite' ? 100 : 20,
     async open () {
       const database = await open()
       const adapter = database.adapter()
@@ -312,6 +310,8 @@ async function apply (served: Served, { node: { name }, row, kind }: Change): Pr
 }
 
 for (const { name, skip, numRuns, open } of storages) {
+  const runs = sampleRuns(numRuns)
+
   test(`${name}: lists, items and calls show what the rules lead to`, { skip }, async (t) => {
     t.setTimeout(240_000)
     const storage = await open()
@@ -329,7 +329,7 @@ for (const { name, skip, numRuns, open } of storages) {
         if (isFlat) await checkItems(served, graph, { node, listRequest })
       }
       await served.app.close()
-    }), { numRuns })
+    }), runs)
     t.ok(counts.allowed > counts.refused / 2, JSON.stringify(counts))
   })
 
@@ -351,7 +351,7 @@ for (const { name, skip, numRuns, open } of storages) {
       for (const change of changes) await apply(served, change)
       deepStrictEqual(await observeAll(), before)
       await served.app.close()
-    }), { numRuns })
-    t.ok(total > numRuns, `${total} changes`)
+    }), runs)
+    t.ok(total > runs.numRuns, `${total} changes`)
   })
 }

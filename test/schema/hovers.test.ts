@@ -1,21 +1,33 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
-import ts from 'typescript'
-import { root } from '../example.ts'
+import { nativeCompiler, root, scratch } from '../example.ts'
 
 test('an editor shows the item of a definition, whatever the library of its schema is', async (t) => {
-  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile) as { config: unknown }
-  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
-  const file = join(root, 'test/fixtures/hovers.ts')
-  const program = ts.createProgram([file], options)
-  const checker = program.getTypeChecker()
-  const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file)!)!)
-  const shown = exported.map((symbol) => {
-    return [symbol.name, checker.typeToString(checker.getTypeOfSymbol(symbol)).replaceAll(/\s+/g, ' ')]
-  })
-  t.strictSame(Object.fromEntries(shown), {
-    ofTypeBox: 'Definition<{ about?: string; id: string; name: string; }, never>',
-    ofTypeBox1: 'Definition<{ about?: string; id: string; name: string; }, never>',
+  // Declarations have the types that an editor shows.
+  const folder = scratch()
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions: {
+      noEmit: false,
+      noCheck: true,
+      declaration: true,
+      emitDeclarationOnly: true,
+      rootDir: root,
+      outDir: folder,
+      typeRoots: [join(root, 'node_modules/@types')]
+    },
+    files: [join(root, 'test/fixtures/hovers.ts')],
+    include: []
+  }))
+  const { stdout } = spawnSync(process.execPath, [nativeCompiler, '-p', folder], { encoding: 'utf8' })
+  t.equal(stdout, '')
+  const declarations = readFileSync(join(folder, 'test/fixtures/hovers.d.ts'), 'utf8').replaceAll(/\s+/g, ' ')
+  const shown = declarations.matchAll(/const (\w+): import\("[^"]*"\)\.(.*?);(?= export|\s*$)/g)
+  t.strictSame(Object.fromEntries(Array.from(shown, ([, name, type]) => [name, type])), {
+    ofTypeBox: 'Definition<{ id: string; name: string; about?: string; }, never>',
+    ofTypeBox1: 'Definition<{ id: string; name: string; about?: string; }, never>',
     ofZod: 'Definition<{ id: string; name: string; about?: string | undefined; }, never>',
     ofValibot: 'Definition<{ id: string; name: string; about?: string; }, never>',
     ofArkType: 'Definition<{ id: string; name: string; about?: string; }, never>'
