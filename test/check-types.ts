@@ -1,8 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { composePrograms, needsTestAll } from './docs.ts'
-import { nativeCompiler, root } from './example.ts'
+import { nativeCompiler, root, runProgram } from './example.ts'
 
 // Checks the types of the library, its tests and examples, and the programs of the docs, in one run of the compiler.
 // `node test/check-types.ts all` has those that need the packages of `npm run test:all` instead.
@@ -25,13 +24,9 @@ writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({
   include: ['.', ...include.map((name) => relative(folder, join(dirname(configuration), name)))]
 }))
 
-const { stdout, stderr, status } = spawnSync(
-  process.execPath,
-  [nativeCompiler, '-p', folder, '--pretty', 'false'],
-  { cwd: root, encoding: 'utf8' }
-)
-const lines = `${stdout}${stderr}`.split('\n').filter((line) => {
+const { status, output } = runProgram(nativeCompiler, '-p', folder, '--pretty', 'false')
+const lines = output.split('\n').filter((line) => {
   return line !== '' && !(line.startsWith(relative(root, folder)) && unused.test(line))
 })
 if (lines.length > 0) console.error(lines.join('\n'))
-if (lines.length > 0 || (status !== 0 && stdout === '')) process.exitCode = 1
+if (lines.length > 0 || (status !== 0 && output === '')) process.exitCode = 1

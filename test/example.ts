@@ -72,6 +72,13 @@ export function run ({ node = process.execPath, ...options }: Start = {}): Runni
   return alone(node, parameters, { cwd: root, ...options })
 }
 
+/** Runs a JavaScript program to its end, without the options of tap. */
+export function runProgram (...words: string[]): { status: number | null, output: string } {
+  const command = ['-u', 'NODE_OPTIONS', process.execPath, ...words]
+  const { status, stdout, stderr } = spawnSync('env', command, { encoding: 'utf8' })
+  return { status, output: stdout + stderr }
+}
+
 export function collectOutput (stream: NodeJS.ReadableStream | null): () => string {
   let content = ''
   stream?.on('data', (chunk) => {

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -9,7 +8,7 @@ import { batch } from '../../lib/batch/batch.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { define } from '../define.ts'
-import { nativeCompiler, root } from '../example.ts'
+import { nativeCompiler, root, runProgram } from '../example.ts'
 import { articles, goods, service } from '../openapi/service.ts'
 import { buildDocument } from '../relations/document.ts'
 import { listen } from '../wire.ts'
@@ -151,7 +150,7 @@ export async function actions (baseUrl: string): Promise<unknown[]> {
 }
 `
   )
-  t.equal(spawnSync(process.execPath, [nativeCompiler, '-p', folder], { encoding: 'utf8' }).stdout, '')
+  t.strictSame(runProgram(nativeCompiler, '-p', folder), { status: 0, output: '' })
   const { actions } = (await import(pathToFileURL(join(folder, 'client.ts')).href)) as {
     actions: (baseUrl: string) => Promise<unknown[]>
   }

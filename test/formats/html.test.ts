@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +22,7 @@ import { bulk } from '../../lib/features/bulk.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { within } from '../../lib/features/within.ts'
 import { ada, build, created, notes, request, users } from '../app.ts'
-import { nativeCompiler, root, scratch } from '../example.ts'
+import { nativeCompiler, root, runProgram, scratch } from '../example.ts'
 
 const formats = [json, html]
 const accept = 'text/html'
@@ -1112,9 +1111,9 @@ test('the script passes the linter', async (t) => {
   const file = join(scratch(), 'page-script.js')
   writeFileSync(file, script)
   const linter = [join(root, 'node_modules/oxlint/bin/oxlint'), '--config', join(root, '.oxlintrc.json')]
-  const { status, stdout } = spawnSync(process.execPath, [...linter, file], { encoding: 'utf8' })
-  t.match(stdout, / on 1 file /)
-  t.equal(status, 0, stdout)
+  const { status, output } = runProgram(...linter, file)
+  t.match(output, / on 1 file /)
+  t.equal(status, 0, output)
 })
 
 test('the script passes type checking against the DOM', async (t) => {
@@ -1122,8 +1121,8 @@ test('the script passes type checking against the DOM', async (t) => {
   writeFileSync(file, `export {}\n${script}`)
   const options = ['--allowJs', '--checkJs', '--strict', '--noEmit', '--types', '']
   const compiler = [nativeCompiler, '--ignoreConfig', ...options, '--target', 'es2023', '--lib', 'es2023,dom,dom.iterable']
-  const { status, stdout } = spawnSync(process.execPath, [...compiler, file], { encoding: 'utf8' })
-  t.equal(status, 0, stdout)
+  const { status, output } = runProgram(...compiler, file)
+  t.equal(status, 0, output)
   t.notMatch(script, /<\/|innerHTML|<!--/, 'nothing in the script can end its element')
   t.ok(Buffer.byteLength(script) < 9216 && Buffer.byteLength(style) < 8192)
 })

@@ -1,8 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { nativeCompiler, root, scratch } from '../example.ts'
+import { nativeCompiler, root, runProgram, scratch } from '../example.ts'
 
 test('an editor shows the item of a definition, whatever the library of its schema is', async (t) => {
   // Declarations have the types that an editor shows.
@@ -21,8 +20,7 @@ test('an editor shows the item of a definition, whatever the library of its sche
     files: [join(root, 'test/fixtures/hovers.ts')],
     include: []
   }))
-  const { stdout } = spawnSync(process.execPath, [nativeCompiler, '-p', folder], { encoding: 'utf8' })
-  t.equal(stdout, '')
+  t.strictSame(runProgram(nativeCompiler, '-p', folder), { status: 0, output: '' })
   const declarations = readFileSync(join(folder, 'test/fixtures/hovers.d.ts'), 'utf8').replaceAll(/\s+/g, ' ')
   const shown = declarations.matchAll(/const (\w+): import\("[^"]*"\)\.(.*?);(?= export|\s*$)/g)
   t.strictSame(Object.fromEntries(Array.from(shown, ([, name, type]) => [name, type])), {
