@@ -15,6 +15,7 @@ import { readId } from './relation.ts'
 
 // With `references: true`, the item that a property refers to has to exist for the caller, and an item that others
 // refer to cannot be removed. Both lock the item that is referred to, so that no other transaction comes in between.
+// Several transactions can refer to it at the same time.
 
 /** A property of another collection, or of the same one, that refers to items of this one. */
 export interface IncomingReference extends Referrer {
@@ -107,7 +108,8 @@ class TargetCheck {
     const readable = this.#operation.readableTargets?.get(target)
     if (readable === undefined) return []
     const context = withScope(readable.scope, this.#operation.context)
-    const entries = await lockItems(this.#options.transaction!.join(target), target.id.property, { ids, context })
+    const items = { property: target.id.property, ids, context, lock: 'existence' } as const
+    const entries = await lockItems(this.#options.transaction!.join(target), items)
     return entries.map(({ id }) => id)
   }
 }
@@ -193,7 +195,7 @@ async function findReferring ({ incoming, removed, operation, options }: Removal
   const { transaction } = options
   const context = withScope(undefined, operation.context)
   const ids = removed.map(({ id }) => id)
-  await lockItems(transaction!.join(collection), collection.id.property, { ids, context })
+  await lockItems(transaction!.join(collection), { property: collection.id.property, ids, context, lock: 'removal' })
   const sources = new Set<Collection>()
   for (const { property, findSource } of incoming) {
     const source = findSource(collection)
@@ -226,8 +228,12 @@ function isSoftlyDeleted ({ attached: { rowLayers } }: Collection): boolean {
 /** Locks the items that exist, in the order of their ids, so that two transactions do not wait for each other. */
 async function lockItems (
   storage: Storage<object>,
-  property: string,
-  { ids, context }: { readonly ids: readonly Id[], readonly context: Context }
+  { property, ids, context, lock }: {
+    readonly property: string
+    readonly ids: readonly Id[]
+    readonly context: Context
+    readonly lock: 'existence' | 'removal'
+  }
 ): Promise<ReadonlyArray<Entry<object>>> {
   const page = await storage.list({
     filter: { property, is: 'in', value: ids },
@@ -238,7 +244,7 @@ async function lockItems (
     limit: ids.length,
     properties: [property],
     count: false,
-    lock: true,
+    lock,
     latest: true
   }, context)
   return page.entries

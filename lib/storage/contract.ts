@@ -134,10 +134,12 @@ export interface Query {
   /** Whether the total number of entries is requested. */
   readonly count: boolean
   /**
-   * Within a transaction: the rows of the page must not change before the transaction ends. A storage that cannot lock
-   * them ignores it, because writes compare the version.
+   * Within a transaction: the rows of the page must not change before the transaction ends. With `existence`, it is
+   * enough that they are not removed, so that several transactions can lock them at the same time; `removal` waits for
+   * these as well. A storage with one kind of lock takes it for all. One that cannot lock rows ignores it, because
+   * writes compare the version.
    */
-  readonly lock?: boolean
+  readonly lock?: boolean | 'existence' | 'removal'
   /**
    * With `lock`: also finds rows that others have committed since the transaction began. Only few rows are read in this
    * way, by their ids or by an index.

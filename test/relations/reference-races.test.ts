@@ -1,9 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { collection, define, ProblemError, registry } from '../../lib/index.ts'
+import type { Definition, Transaction } from '../../lib/index.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { databases } from '../storage/databases.ts'
 import type { Available } from '../storage/databases.ts'
@@ -71,4 +74,86 @@ for (const database of databases.filter(({ name }) => name !== 'sqlite')) {
       }
     })
   }
+}
+
+const Team = Type.Object({ id: Type.String(), size: Type.Integer({ default: 0 }) })
+const Player = Type.Object({ id: Type.String(), teamId: Type.String() })
+
+/** What this test uses of pg and mysql2. */
+interface Client {
+  query (text: string): Promise<unknown>
+}
+
+/** Serves players that refer to teams. `afterWrite` is called within the transaction that has created a player. */
+async function serveTeams (
+  t: Test,
+  { open }: Available,
+  afterWrite: (transaction: Transaction, teams: () => Definition<Static<typeof Team>>) => unknown
+) {
+  const database = await open(40)
+  const id = { generate: 'client' } as const
+  const teams = define({ name: 'teams', schema: Team, id, storage: database.adapter() })
+  const players = define({
+    name: 'players',
+    schema: Player,
+    id,
+    storage: database.adapter(),
+    hooks: { afterWrite: async ({ transaction }) => { await afterWrite(transaction, () => related.teams) } }
+  })
+  const related = relate({ teams, players }, {
+    players: { team: { to: 'teams', property: 'teamId', references: true } }
+  })
+  const app = Fastify()
+  t.after(async () => {
+    await app.close()
+    await database.end()
+  })
+  await app.register(registry)
+  for (const definition of Object.values(related)) {
+    await database.adapter().createTable(definition)
+    await app.register(collection, definition)
+  }
+  await app.ready()
+  await app.inject({ method: 'POST', url: '/teams', payload: { id: 'a' } })
+  const create = (count: number) => Promise.all(Array.from({ length: count }, async (_, index) => {
+    const payload = { id: String(index), teamId: 'a' }
+    return (await app.inject({ method: 'POST', url: '/players', payload })).statusCode
+  }))
+  return { app, create }
+}
+
+for (const database of databases) {
+  const { name, skip } = database
+
+  if (name !== 'sqlite') {
+    test(`${name}: transactions that refer to one item do not wait for each other`, { skip }, async (t) => {
+      let count = 0
+      let meet = (): void => {}
+      const met = new Promise<string>((resolve) => { meet = () => resolve('met') })
+      const ends: string[] = []
+      const { create } = await serveTeams(t, database, async () => {
+        if (++count === 5) meet()
+        ends.push(await Promise.race([met, delay(5000, 'alone', { ref: false })]))
+      })
+      t.strictSame(await create(5), Array.from({ length: 5 }, () => 201))
+      t.strictSame(ends, Array.from({ length: 5 }, () => 'met'))
+    })
+
+    test(`${name}: items whose hooks change the one that they refer to, with SQL, are all created`, { skip }, async (t) => {
+      const { app, create } = await serveTeams(t, database, ({ client }) => {
+        return (client as Client).query("UPDATE teams SET size = size + 1 WHERE id = 'a'")
+      })
+      t.strictSame(await create(40), Array.from({ length: 40 }, () => 201))
+      t.match((await app.inject('/teams/a')).json(), { size: 40 })
+    })
+  }
+
+  test(`${name}: items whose hooks change the one that they refer to are all created`, { skip }, async (t) => {
+    const { app, create } = await serveTeams(t, database, async (transaction, teams) => {
+      const { item: { size } } = await transaction.collection(teams()).read('a')
+      await transaction.collection(teams()).update('a', { size: size + 1 })
+    })
+    t.strictSame(await create(40), Array.from({ length: 40 }, () => 201))
+    t.match((await app.inject('/teams/a')).json(), { size: 40 })
+  })
 }

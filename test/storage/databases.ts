@@ -22,7 +22,8 @@ export interface Available {
   readonly name: 'sqlite' | 'postgres' | 'mysql'
   /** Why it cannot be tested here. */
   readonly skip: string | false
-  open(): Promise<Database>
+  /** `connections` is the size of the pool. */
+  open(connections?: number): Promise<Database>
 }
 
 const { MYSQL_URL: url, CI, TESTS } = process.env
@@ -85,9 +86,9 @@ export const databases: readonly Available[] = [
   {
     name: 'postgres',
     skip: noServers,
-    async open () {
+    async open (connections = 10) {
       const server = await startPostgres()
-      const pool: pg.Pool = server.pool()
+      const pool: pg.Pool = server.pool({ max: connections })
       return {
         adapter: (options) => postgres(pool, options),
         async run (...texts) {
@@ -101,8 +102,8 @@ export const databases: readonly Available[] = [
   {
     name: 'mysql',
     skip: noMysql,
-    async open () {
-      const { pool, end } = await mysqlPool()
+    async open (connections = 10) {
+      const { pool, end } = await mysqlPool({ connectionLimit: connections })
       return {
         adapter: (options) => mysql(pool, options),
         async run (...texts) {

@@ -188,9 +188,8 @@ export const dialect: SqlDialect = {
     return `GREATEST(CURRENT_TIMESTAMP(6), ${next})`
   },
 
-  lockRows: ' FOR UPDATE',
-  // MariaDB has no OF.
-  lockRowsOf: () => ' FOR UPDATE',
+  // MariaDB has neither OF nor FOR SHARE.
+  lockRows: (lock) => lock === 'existence' ? ' LOCK IN SHARE MODE' : ' FOR UPDATE',
   // With REPEATABLE READ, the default.
   locksScanned: true,
   many: {

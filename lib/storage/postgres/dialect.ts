@@ -6,6 +6,7 @@ import type {
   KeyColumn,
   ManyStatement,
   PagesStatement,
+  RowLock,
   SqlDialect,
   Value,
   Violation
@@ -167,9 +168,8 @@ export const dialect: SqlDialect = {
   clock: 'floor(extract(epoch FROM clock_timestamp()) * 1000)',
   later: (column) => `GREATEST(clock_timestamp(), ${column} + interval '1 microsecond')`,
 
-  lockRows: ' FOR UPDATE',
   // Rows of an outer join cannot be locked.
-  lockRowsOf: (alias) => ` FOR UPDATE OF ${alias}`,
+  lockRows: (lock, alias) => ` FOR ${rowLocks[lock]}${alias === undefined ? '' : ` OF ${alias}`}`,
   locksScanned: false,
   many: {
     maxValues: Infinity,
@@ -234,6 +234,13 @@ export const dialect: SqlDialect = {
     if (code === '54000') return { unstorable: { index: { constraint, buildColumnsQuery } } }
     return conflicts.has(code) ? 'conflict' : undefined
   }
+}
+
+/** As foreign keys do: only KEY SHARE and NO KEY UPDATE do not wait for each other. */
+const rowLocks: Readonly<Record<RowLock, string>> = {
+  change: 'NO KEY UPDATE',
+  existence: 'KEY SHARE',
+  removal: 'UPDATE'
 }
 
 /** The types of arrays: the columns of a table created for a collection have the same, with a collation. */

@@ -165,6 +165,9 @@ export type FailureKind =
 /** Whether an error is retried at once, reported as a temporary failure, or thrown as it is. */
 export type ErrorKind = 'retry' | FailureKind | 'other'
 
+/** What must not happen to the rows before the transaction ends: as in `Query`. */
+export type RowLock = 'change' | 'existence' | 'removal'
+
 /**
  * What is specific to one database. The statements are written once, over this.
  * `managed` tells whether the table is as `createTable` creates it.
@@ -297,10 +300,11 @@ export interface SqlDialect {
   /** The current time, but later than the value of the column. */
   readonly later: (column: string) => string
 
-  /** Follows a SELECT in a transaction whose rows must not change before its end; empty if they cannot. */
-  readonly lockRows: string
-  /** The same for the rows of one of several tables, as far as the database can do that. */
-  readonly lockRowsOf: (alias: string) => string
+  /**
+   * Follows a SELECT in a transaction that locks its rows; empty if the transaction excludes all others. With an alias:
+   * only the rows of one of several tables, as far as the database can do that.
+   */
+  readonly lockRows: (lock: RowLock, alias?: string) => string
   /** Whether a locking SELECT locks rows that it reads and that do not match. Then rows are locked by their ids. */
   readonly locksScanned: boolean
   readonly many: ManyDialect

@@ -39,6 +39,10 @@ export class PooledTransaction<Client> implements Session {
     this.#isRepeated = isRepeated
   }
 
+  get isRepeated (): boolean {
+    return this.#isRepeated
+  }
+
   /** Runs what uses the transaction. */
   async run<Result> (work: Work<Result>): Promise<Result> {
     this.#isInUse = true

@@ -107,7 +107,7 @@ export class Reader<Item extends object> {
   #buildFind (id: Id, context: Context): Statement {
     const value = this.#layout.id.codec.write(id)
     const values = this.#idParameters === 1 ? [value] : [value, value]
-    const lock = context.lock === true ? this.#layout.dialect.lockRows : ''
+    const lock = context.lock === true ? this.#layout.dialect.lockRows('change') : ''
     if (context.scope === undefined) return { text: this.#find + lock, values, context, recurring: true }
     const parameters = new Parameters(this.#layout.dialect, values)
     const scope = new ConditionBuilder(this.#layout, parameters).buildScope(context)
@@ -116,7 +116,7 @@ export class Reader<Item extends object> {
 
   list (session: Session, query: Query, context: Context): Promise<Page<Item>> {
     // A locking read is the only one that does not return the rows of a snapshot.
-    return query.lock === true && query.latest !== true && this.#layout.dialect.locksScanned
+    return isLocking(query) && query.latest !== true && this.#layout.dialect.locksScanned
       ? this.#lockFound(session, query, context)
       : this.#readPage(session, query, context)
   }
@@ -160,7 +160,7 @@ export class Reader<Item extends object> {
       const { values } = parameters
       const limit = parameters.bind(dialect.limit(query.limit + 1))
       const text = `SELECT ${projection.select} FROM ${from}${buildWhere(conditions)} ` +
-        `ORDER BY ${orderBy} LIMIT ${limit}${query.lock === true ? buildLock(source) : ''}`
+        `ORDER BY ${orderBy} LIMIT ${limit}${buildLock(source, query, session)}`
       const rows = await session.rows({ text, values, context })
       const readUpTo = (count: number) => {
         return session.rows({ text, values: [...values.slice(0, -1), dialect.limit(count)], context })
@@ -300,8 +300,16 @@ function addSeek (
   return keyset.buildOrderBy()
 }
 
-function buildLock ({ layout: { dialect, alias } }: ListSource): string {
-  return alias === undefined ? dialect.lockRows : dialect.lockRowsOf(alias)
+function isLocking ({ lock }: Query): boolean {
+  return lock !== undefined && lock !== false
+}
+
+function buildLock ({ layout: { dialect, alias } }: ListSource, query: Query, { isRepeated }: Session): string {
+  if (!isLocking(query)) return ''
+  const { lock } = query
+  // Two transactions with a shared lock that both change the row after it would meet the same deadlock again.
+  const isShared = lock === 'existence' && isRepeated !== true
+  return dialect.lockRows(isShared || lock === 'removal' ? lock : 'change', alias)
 }
 
 interface PageSource<Item> {

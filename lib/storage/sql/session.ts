@@ -44,6 +44,8 @@ export type Work<Result> = (session: Session) => Promise<Result>
 
 /** Runs statements on a database or pool, or on one connection within a transaction. */
 export interface Session {
+  /** Whether this is another attempt of a transaction, such as after a deadlock. */
+  readonly isRepeated?: boolean
   /** Runs a statement that returns rows: SELECT, and writes with RETURNING. */
   rows (statement: Statement): Promise<readonly Row[]>
   write (statement: Statement): Promise<WriteResult>

@@ -29,6 +29,10 @@ export class TracedSession implements Session {
     this.#collection = collection
   }
 
+  get isRepeated (): boolean {
+    return this.#session.isRepeated === true
+  }
+
   rows (statement: Statement): Promise<readonly Row[]> {
     if (!statementChannel.hasSubscribers) return this.#session.rows(statement)
     return traceStatement(this.#collection, statement.text, () => this.#session.rows(statement))

@@ -137,8 +137,7 @@ export const dialect: SqlDialect = {
     return `strftime('%Y-%m-%dT%H:%M:%fZ', max(julianday('now'), ${next}))`
   },
 
-  lockRows: '',
-  lockRowsOf: () => '',
+  lockRows: () => '',
   locksScanned: false,
   many: {
     // https://sqlite.org/limits.html#max_variable_number
