@@ -153,6 +153,7 @@ export const dialect: SqlDialect = {
   sortLength: 255,
   groupText: (expression) => `SHA2(${expression}, 256)`,
   rowValues: false,
+  isExistsRepeated: false,
   // mysql2 binds a number as a double, which LIMIT rejects.
   limit: String,
   json: {

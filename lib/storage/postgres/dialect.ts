@@ -145,6 +145,7 @@ export const dialect: SqlDialect = {
   orderBy: (expression, descending) => `${expression}${descending ? ' DESC' : ''}`,
   sortLength: Infinity,
   rowValues: true,
+  isExistsRepeated: false,
   limit: (limit) => limit,
   json: {
     type: (column, names) => `NULLIF(json_typeof(${column}::json #> ${buildPath(names)}), 'null')`,

@@ -5,9 +5,12 @@ import type { SqlDialect } from './dialect.ts'
 import type { Layout } from './layout.ts'
 import { getArrayOperand, getOperand, type Operand } from './operand.ts'
 import { joinTests, type Parameters } from './parameters.ts'
-import { buildRelation, findLayout } from './related.ts'
+import { buildRelation, findLayout, getRelationKeys } from './related.ts'
 
 type Search = NonNullable<Query['search']>
+
+/** So many related rows are read again for each row, which takes less time than reading the keys of all. */
+const maxRepeated = 100
 
 const always = '1 = 1'
 const never = '1 = 0'
@@ -22,12 +25,15 @@ export class ConditionBuilder {
   readonly #parameters: Parameters
   /** How many related conditions this one is nested in. */
   readonly #depth: number
+  /** Whether the rows belong to those of an outer condition, of which many can have the same. */
+  readonly #isShared: boolean
 
-  constructor (layout: Layout, parameters: Parameters, depth = 0) {
+  constructor (layout: Layout, parameters: Parameters, { depth = 0, isShared = false } = {}) {
     this.#layout = layout
     this.#dialect = layout.dialect
     this.#parameters = parameters
     this.#depth = depth
+    this.#isShared = isShared
   }
 
   /** Builds the scope of the caller, to append to another condition. */
@@ -63,6 +69,7 @@ export class ConditionBuilder {
 
   #buildCount (related: RelatedRows, value: number, holds: boolean): string {
     if (value === 0) return this.#buildAtLeast(related, 1, !holds)
+    if (this.#isRepeated(related)) return this.#buildHasKey(related, { sign: '=', value }, holds)
     const found = this.#buildRelatedSelect(related, 'count(*)')
     return `(${found}) ${holds ? '=' : '<>'} ${this.#parameters.bind(value)}`
   }
@@ -70,6 +77,9 @@ export class ConditionBuilder {
   /** Reads no more rows than it needs. */
   #buildAtLeast (related: RelatedRows, value: number, holds: boolean): string {
     if (value <= 0) return holds ? always : never
+    if (this.#isRepeated(related) && (value > maxRepeated || related.filter !== undefined)) {
+      return this.#buildHasKey(related, { sign: '>=', value }, holds)
+    }
     const found = this.#buildRelatedSelect(related, '1')
     if (value === 1) return `${holds ? '' : 'NOT '}EXISTS (${found})`
     const offset = this.#parameters.bind(this.#dialect.limit(value - 1))
@@ -77,14 +87,53 @@ export class ConditionBuilder {
   }
 
   #buildRelatedSelect (related: RelatedRows, select: string): string {
-    const depth = this.#depth + 1
-    const alias = `related_${depth}`
-    const found = aliasLayout(findLayout(related.storage, this.#layout), alias)
+    const { found, alias, depth } = this.#getFound(related)
     const condition = buildRelation(found, this.#layout, related)
+    const isShared = this.#isSharedBy(related)
     const filter = related.filter === undefined
       ? ''
-      : ` AND ${new ConditionBuilder(found, this.#parameters, depth).buildFilter(related.filter)}`
+      : ` AND ${new ConditionBuilder(found, this.#parameters, { depth, isShared }).buildFilter(related.filter)}`
     return `SELECT ${select} FROM ${found.table} AS ${alias} WHERE ${condition}${filter}`
+  }
+
+  #getFound ({ storage }: RelatedRows) {
+    const depth = this.#depth + 1
+    const alias = `related_${depth}`
+    return { found: aliasLayout(findLayout(storage, this.#layout), alias), alias, depth }
+  }
+
+  /** Whether several rows of the statement can have the same related rows. */
+  #isSharedBy ({ property }: RelatedRows): boolean {
+    return this.#isShared || property !== this.#layout.id.property
+  }
+
+  /**
+   * Whether the same related rows would be read again and again: those of the author of each comment, as
+   * `author.comments` of comments. That takes a time that is quadratic.
+   */
+  #isRepeated (related: RelatedRows): boolean {
+    const isToMany = related.equals !== findLayout(related.storage, this.#layout).id.property
+    return this.#dialect.isExistsRepeated && isToMany && this.#isSharedBy(related)
+  }
+
+  /** Builds a condition for which all keys of related rows are read once. */
+  #buildHasKey (
+    related: RelatedRows,
+    { sign, value }: { readonly sign: '=' | '>=', readonly value: number },
+    holds: boolean
+  ): string {
+    const { found, alias, depth } = this.#getFound(related)
+    const keys = getRelationKeys(found, this.#layout, related)
+    if (keys === undefined) return holds ? never : always
+    const filter = related.filter === undefined
+      ? ''
+      : ` AND ${new ConditionBuilder(found, this.#parameters, { depth }).buildFilter(related.filter)}`
+    const select = `SELECT ${keys.found} FROM ${found.table} AS ${alias} WHERE ${keys.found} IS NOT NULL${filter}`
+    const isOne = sign === '>=' && value === 1
+    const groups = isOne ? '' : ` GROUP BY ${keys.found} HAVING count(*) ${sign} ${this.#parameters.bind(value)}`
+    // NULL is never the result.
+    const test = `${keys.given} IS NOT NULL AND ${keys.given} IN (${select}${groups})`
+    return holds ? `(${test})` : `NOT (${test})`
   }
 
   #buildCondition (condition: Condition, holds: boolean): string {

@@ -289,6 +289,8 @@ export interface SqlDialect {
   /** Whether an index serves `(a, b) > (?, ?)`. */
   readonly rowValues: boolean
   readonly limit: (limit: number) => Value
+  /** Whether EXISTS is evaluated for each row, whatever it costs, instead of being planned as a join. */
+  readonly isExistsRepeated: boolean
   readonly json: JsonDialect
   /** A column of an existing table, with NULL for text that is not JSON, if that would make the statement fail. */
   readonly validJson?: (column: string) => string

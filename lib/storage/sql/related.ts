@@ -31,6 +31,20 @@ export function buildRelation (found: Layout, given: Layout, { property, equals 
   return found.dialect.isEqualKey(foundKey, givenKey)
 }
 
+/** The two sides of that condition, for a list of all keys that are found; undefined if none can be equal. */
+export function getRelationKeys (
+  found: Layout,
+  given: Layout,
+  { property, equals }: RelatedRows
+): { readonly found: string, readonly given: string } | undefined {
+  const foundKey = toKeyColumn(found, equals)
+  const givenKey = toKeyColumn(given, property)
+  if (!canBeEqual(foundKey.kind, givenKey.kind)) return undefined
+  const { dialect } = found
+  const [comparable] = dialect.equatable(givenKey.sql, givenKey.kind, givenKey.managed)
+  return { found: dialect.ordered(foundKey.sql, foundKey.kind, foundKey.managed), given: comparable }
+}
+
 function toKeyColumn (layout: Layout, property: string): KeyColumn {
   const { sql, kind } = getColumn(layout, property)
   return { sql, kind, managed: layout.managed }

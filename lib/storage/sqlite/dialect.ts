@@ -108,6 +108,7 @@ export const dialect: SqlDialect = {
   },
   sortLength: Infinity,
   rowValues: true,
+  isExistsRepeated: true,
   limit: (limit) => limit,
   json: {
     type: (column, names) => `NULLIF(json_type(${column}, ${buildPath(names)}), 'null')`,
