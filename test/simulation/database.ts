@@ -46,7 +46,7 @@ export class Database {
   readonly tableOf = new WeakMap<object, Table<Row>>()
   readonly #tables = new Map<string, Table<Row>>()
   readonly #open = new Set<SimulatedTransaction>()
-  readonly #forConnection: Array<() => void> = []
+  readonly #forConnection: Array<{ readonly identity: object, readonly start: () => void }> = []
   /** The processes that have died, by the database as they saw it. */
   readonly #dead = new WeakSet<object>()
   #world: World
@@ -116,6 +116,9 @@ export class Database {
     this.#dead.add(identity)
     for (const transaction of this.#open) {
       if (transaction.database === identity) this.#end(transaction)
+    }
+    for (const waiting of this.#forConnection.filter((one) => one.identity === identity)) {
+      this.#forConnection.splice(this.#forConnection.indexOf(waiting), 1)
     }
   }
 
@@ -241,9 +244,10 @@ export class Database {
 
   async #begin (identity: object, context: SignalContext): Promise<SimulatedTransaction> {
     const { signal } = context
+    if (this.#dead.has(identity)) await new Promise(() => {})
     if (signal.aborted) throw new RequestAborted(signal, true)
     if (this.#open.size >= this.#connections) {
-      await this.#waitForConnection(signal)
+      await this.#waitForConnection(identity, signal)
       return this.#begin(identity, context)
     }
     const transaction = new SimulatedTransaction(identity)
@@ -251,17 +255,21 @@ export class Database {
     return transaction
   }
 
-  #waitForConnection (signal: AbortSignal): Promise<void> {
+  #waitForConnection (identity: object, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const start = () => {
-        signal.removeEventListener('abort', abort)
-        resolve()
+      const waiting = {
+        identity,
+        start () {
+          signal.removeEventListener('abort', abort)
+          resolve()
+        }
       }
       const abort = () => {
-        this.#forConnection.splice(this.#forConnection.indexOf(start), 1)
+        const index = this.#forConnection.indexOf(waiting)
+        if (index >= 0) this.#forConnection.splice(index, 1)
         reject(new RequestAborted(signal, true))
       }
-      this.#forConnection.push(start)
+      this.#forConnection.push(waiting)
       signal.addEventListener('abort', abort, { once: true })
     })
   }
@@ -271,7 +279,7 @@ export class Database {
     transaction.hasEnded = true
     this.#open.delete(transaction)
     this.#locks.release(transaction)
-    this.#forConnection.shift()?.()
+    this.#forConnection.shift()?.start()
   }
 
   /** The database has rolled it back, and released its locks. */

@@ -143,6 +143,8 @@ export class Doors {
   readonly #controllers = new Map<string, AbortController>()
   readonly #world: World
   readonly #findService: FindService
+  /** Called when the process of an attempt has died. */
+  readonly #lost = new Map<Service, Array<(result: Result) => void>>()
   /** What each client remembers of each item. */
   readonly #tags = new Map<string, KnownTag>()
 
@@ -157,11 +159,20 @@ export class Doors {
       return action.isConditional ? this.#tags.get(this.#toMemoryKey(operation, action)) : undefined
     })
     const service = this.#findService(process)
-    return running.run(name, () => {
+    const done = running.run(name, () => {
       if (operation.door === 'http') return this.#sendRequest(service, operation, name)
       if (operation.door === 'batch') return this.#sendBatch(service, operation, name)
       return this.#call(service, operation, name)
     })
+    return new Promise((resolve, reject) => {
+      done.then(resolve, reject)
+      this.#lost.set(service, [...this.#lost.get(service) ?? [], resolve])
+    })
+  }
+
+  /** No attempt at this process gets its response. */
+  lose (service: Service): void {
+    for (const resolve of this.#lost.get(service) ?? []) resolve(toLostResponse('the process has died'))
   }
 
   /** The client goes away. */
@@ -193,7 +204,7 @@ export class Doors {
     try {
       const request = { ...toRequest(action), headers: toHeaders(action, operation.tags![0]) }
       const { statusCode: status, headers, body: sent, json } = await this.#inject(service, operation, name, request)
-      const text = JSON.stringify(headers) + sent
+      const text = toText(headers, sent)
       const value = sent === '' ? undefined : json()
       if (status >= 400) return { status, code: value.code, detail: value.detail, bodies: [], text }
       const body = toBody(action, operation.caller, value)
@@ -218,7 +229,7 @@ export class Doors {
       const path = operation.isDryRun ? '/batch?dryRun=true' : '/batch'
       const request = { method: 'POST', path, content } as const
       const { statusCode: status, headers, body: sent, json } = await this.#inject(service, operation, name, request)
-      const text = JSON.stringify(headers) + sent
+      const text = toText(headers, sent)
       const value = json()
       if (status >= 400) {
         const { code, detail, part, problem = {} } = value
@@ -279,6 +290,11 @@ function toHeaders (action: Action, known: KnownTag | undefined): Record<string,
     ...testedNumber !== undefined && { 'content-type': 'application/json-patch+json' },
     ...preference && { prefer: `return=${preference}` }
   }
+}
+
+/** The date is that of Node.js. */
+function toText ({ date, ...headers }: object & { date?: unknown }, content: string): string {
+  return JSON.stringify(headers) + content
 }
 
 function toLostResponse (error: unknown): Result {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { findViolations } from './checks.ts'
 import { Database } from './database.ts'
 import type { Fault } from './database.ts'
@@ -37,6 +38,8 @@ export interface History {
   readonly config: Config
   readonly operations: readonly Operation[]
   readonly lines: readonly string[]
+  /** Everything that was sent to clients, in its order. */
+  readonly responses: readonly string[]
   readonly violations: readonly string[]
 }
 
@@ -45,12 +48,16 @@ export interface HistoryOptions {
   readonly keeps?: (operation: Operation) => boolean
   /** The order of everything, if it is not that of the seed. */
   readonly schedule?: number
+  /** Only `ann` calls, nothing fails, and the values that she does not see are those of the first or second kind. */
+  readonly onlyAnn?: 'first' | 'second'
 }
 
 /** The apps of one configuration. They are used again: to start one takes longer than a history. */
 interface Fixture {
   readonly database: Database
-  readonly services: readonly Service[]
+  readonly services: Service[]
+  /** Starts another process, in place of one that has ended. */
+  readonly start: (process: number) => Promise<Service>
   probe: Probe
 }
 
@@ -63,19 +70,48 @@ process.on('unhandledRejection', (error) => unhandled.push(error))
 export async function runHistory (seed: number, options: HistoryOptions = {}): Promise<History> {
   // The plan does not depend on what the app draws.
   const random = new Random(seed + 0.5)
-  const config = chooseConfig(random)
+  const chosen = chooseConfig(random)
+  const config = options.onlyAnn === undefined ? chosen : { ...chosen, hasFaults: false, ending: undefined }
   const fixture = await findFixture(config.app)
+  const spare = config.ending && await startSpare(fixture)
   const world = new World(options.schedule ?? seed)
   useWorld(world)
   unhandled.length = 0
-  const run = new Run({ world, random, config, fixture, keeps: options.keeps ?? (() => true) })
+  const run = new Run({ world, random, config, fixture, spare, options })
   const violations = await run.run()
   violations.push(...unhandled.map((error) => `unhandled: ${String(error)}`))
   if (violations.length === 0) violations.push(...await probeQueues(world, fixture))
   // What it has left behind must not be found in others.
-  if (violations.length > 0) fixtures.clear()
+  if (violations.length > 0 || config.ending !== undefined) fixtures.delete(JSON.stringify(config.app))
   useWorld(undefined)
-  return { seed, config, operations: run.operations, lines: world.history, violations }
+  return { seed, config, operations: run.operations, lines: world.history, responses: run.responses, violations }
+}
+
+/**
+ * Runs a history of one caller twice, with different values where it sees nothing. Every response has to be the same.
+ */
+export async function compareHidden (seed: number): Promise<History> {
+  const [history, other] = [await runHistory(seed, { onlyAnn: 'first' }), await runHistory(seed, { onlyAnn: 'second' })]
+  const different = history.responses.find((response, index) => response !== other.responses[index])
+  const index = different === undefined ? -1 : history.responses.indexOf(different)
+  const violation = `inference: ${different} and ${other.responses[index]}`
+  return { ...history, violations: [...history.violations, ...index < 0 ? [] : [violation]] }
+}
+
+/** What it draws at its start is not part of the history. */
+async function startSpare (fixture: Fixture): Promise<Service> {
+  const world = createFarWorld()
+  useWorld(world)
+  fixture.database.reset(world)
+  const service = await fixture.start(0)
+  await sweepKeys(service, world)
+  return service
+}
+
+function createFarWorld (): World {
+  const world = new World(0)
+  world.now *= 2
+  return world
 }
 
 async function findFixture (config: AppConfig): Promise<Fixture> {
@@ -87,15 +123,14 @@ async function findFixture (config: AppConfig): Promise<Fixture> {
 
 async function createFixture (config: AppConfig): Promise<Fixture> {
   // What an app draws at boot must not change the history: it may have booted already.
-  const world = new World(0)
-  // Expired keys are removed once a minute. The request below does that, in a future that no history reaches.
-  world.now *= 2
+  const world = createFarWorld()
   useWorld(world)
   const database = new Database(world)
   const services: Service[] = []
   const fixture: Fixture = {
     database,
     services,
+    start: (process) => createService(config, { database, identity: {}, process, probe }),
     probe: { async callHook () {}, addNotice () {}, addResponse () {}, addLogLine () {} }
   }
   const probe: Probe = {
@@ -104,17 +139,24 @@ async function createFixture (config: AppConfig): Promise<Fixture> {
     addResponse: (attempt, response) => fixture.probe.addResponse(attempt, response),
     addLogLine: (line) => fixture.probe.addLogLine(line)
   }
-  for (let process = 0; process < config.processes; process++) {
-    services.push(await createService(config, { database, identity: {}, process, probe }))
-  }
-  let open = services.length
-  for (const { app } of services) {
-    const headers = { 'x-user': 'root', 'idempotency-key': `"boot ${open}"` }
-    const request = { method: 'POST', url: '/items/tally', headers, payload: { by: 'boot' } } as const
-    app.inject(request).finally(() => open--).catch((error: unknown) => unhandled.push(error))
+  for (let process = 0; process < config.processes; process++) services.push(await fixture.start(process))
+  for (const service of services) await sweepKeys(service, world)
+  return fixture
+}
+
+/** Expired keys are removed once a minute. These requests do that, in a future that no history reaches. */
+async function sweepKeys ({ app }: Service, world: World): Promise<void> {
+  const part = { method: 'POST', path: '/items/tally', content: { by: 'boot' } }
+  const requests = [{ url: part.path, payload: part.content }, { url: '/batch', payload: [part] }]
+  let open = requests.length
+  for (const request of requests) {
+    const headers = { 'x-user': 'root', 'idempotency-key': `"${randomUUID()}"` }
+    const response = app.inject({ method: 'POST', headers, ...request })
+    response.finally(() => open--).catch((error: unknown) => unhandled.push(error))
   }
   await world.run({ isDone: () => open === 0 })
-  return fixture
+  // What goes on after the responses.
+  await world.run({ isDone: () => false })
 }
 
 const faults: readonly Fault[] = ['lost before', 'lost after', 'rolled back', 'stale']
@@ -124,12 +166,16 @@ interface RunContext {
   readonly random: Random
   readonly config: Config
   readonly fixture: Fixture
-  readonly keeps: (operation: Operation) => boolean
+  /** Takes the place of the first process. */
+  readonly spare: Service | undefined
+  readonly options: HistoryOptions
 }
 
 class Run {
   readonly operations: readonly Operation[]
+  readonly responses: string[] = []
   readonly #world: World
+  readonly #spare: Service | undefined
   readonly #config: Config
   readonly #fixture: Fixture
   readonly #doors: Doors
@@ -138,8 +184,9 @@ class Run {
   readonly #logged: Array<Record<string, unknown>> = []
   readonly #calls = new Map<string, number>()
 
-  constructor ({ world, random, config, fixture, keeps }: RunContext) {
+  constructor ({ world, random, config, fixture, spare, options }: RunContext) {
     this.#world = world
+    this.#spare = spare
     this.#config = config
     this.#fixture = fixture
     this.#doors = new Doors(world, (process) => fixture.services[process]!)
@@ -149,8 +196,9 @@ class Run {
       ...config,
       chooseFault: () => rate > 0 && world.random.chance(rate) ? world.random.pick(faults) : undefined
     })
-    for (const { table, row } of chooseRows(random)) fixture.database.seed(table, row)
-    this.operations = choosePlan(random, config).filter(keeps)
+    const { keeps = () => true, onlyAnn } = options
+    for (const { table, row } of chooseRows(random, onlyAnn === 'second')) fixture.database.seed(table, row)
+    this.operations = choosePlan(random, config, onlyAnn && ['ann']).filter(keeps)
     fixture.probe = this.#createProbe()
   }
 
@@ -207,8 +255,21 @@ class Run {
     const twins = this.operations.filter(({ hasTwin }) => hasTwin)
     return [
       ...clients.map((client) => this.#runClient(client)),
-      ...twins.map((operation) => this.#runTwin(operation))
+      ...twins.map((operation) => this.#runTwin(operation)),
+      ...this.#spare === undefined ? [] : [this.#endProcess(this.#spare)]
     ]
+  }
+
+  /** The first process ends while requests are in flight, and another one takes its place. */
+  async #endProcess (spare: Service): Promise<void> {
+    await this.#world.skip('the operator', 1 + this.#world.random.below(60))
+    const { services, database } = this.#fixture
+    const [service] = services as [Service]
+    services[0] = spare
+    this.#world.log(`  process 0: ${this.#config.ending}`)
+    if (this.#config.ending === 'close') return service.app.close()
+    database.kill(service.identity)
+    this.#doors.lose(service)
   }
 
   async #runClient (client: number): Promise<void> {
@@ -247,6 +308,7 @@ class Run {
     const result = await this.#doors.send(operation, name, process)
     attempt.end = journal.length
     attempt.result = result
+    this.responses.push(`${name} ${result.status} ${result.text}`)
     this.#world.log(`${name} ends: ${describeResult(result)}`)
     return result
   }

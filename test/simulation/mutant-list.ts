@@ -203,7 +203,7 @@ const writes = [
     {
       promise: 'a transaction runs again if a call loses a race',
       old: 'if (transaction?.hasFailed === true) throw',
-      next: 'if (transaction?.hasFailed === undefined) throw transaction!'
+      next: 'if (transaction?.hasFailed === undefined && transaction !== undefined) throw'
     },
     {
       promise: 'a listed item that is not found is compared',

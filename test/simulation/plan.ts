@@ -71,6 +71,8 @@ export interface Config {
   readonly isolation: Isolation
   readonly connections: number
   readonly hasFaults: boolean
+  /** How the first process ends in the middle. Then another one takes its place. */
+  readonly ending: 'close' | 'crash' | undefined
 }
 
 export const itemIds = ['a', 'b', 'c', 'd'] as const
@@ -100,11 +102,13 @@ export function chooseConfig (random: Random): Config {
     hasSlowRules: random.chance(0.3),
     processes: 1 + random.below(2)
   }
+  const hasFaults = random.chance(0.6)
   return {
     app,
     connections: random.pick([3, 20]),
     isolation: random.pick(['locks', 'locks', 'locks', 'optimistic', 'serializable']),
-    hasFaults: random.chance(0.6)
+    hasFaults,
+    ending: random.chance(0.05) ? random.pick(hasFaults ? ['close', 'crash', 'crash'] : ['close']) : undefined
   }
 }
 
@@ -113,25 +117,40 @@ interface SeedRow {
   readonly row: Row
 }
 
-/** What is stored when a history begins. */
-export function chooseRows (random: Random): SeedRow[] {
+/**
+ * What is stored when a history begins. With `isOther`, what the caller `ann` does not see is different: the hidden
+ * properties, and the rows that are not in her scope.
+ */
+export function chooseRows (random: Random, isOther = false): SeedRow[] {
+  const hidden = isOther ? 'other' : 'seed'
   const people = personIds
     .filter(() => random.chance(0.8))
-    .map((id) => ({ table: 'people', row: { id, by: 'seed', phone: `tel-${id}`, shared: random.chance(0.7) } }))
+    .map((id) => {
+      const shared = random.chance(0.7)
+      const phone = isOther ? `tel-${hidden}` : `tel-${id}`
+      return { table: 'people', row: { id, by: shared ? 'seed' : hidden, phone, shared } }
+    })
   const items = itemIds.filter(() => random.chance(0.7)).map((id) => {
     const owner = random.pick(['ann', 'ann', 'bob', 'gus'])
     const [group, n] = [random.pick(groups), random.below(3)]
-    return { table: 'items', row: { id, owner, group, text: `of-${owner}`, n, by: 'seed', secret: `hush-${id}` } }
+    const row = { id, owner, group, text: `of-${owner}`, n, by: 'seed', secret: `hush-${isOther ? hidden : id}` }
+    const foreign = { ...row, owner: 'bob', group: 'g', text: `of-${hidden}`, n: 7, by: hidden }
+    return { table: 'items', row: isOther && owner !== 'ann' ? foreign : row }
   })
   return [...people, ...items]
 }
 
-/** Chooses the operations of a history. */
-export function choosePlan (random: Random, config: Config): Operation[] {
+/** Chooses the operations of a history; with `callers`, only of these. */
+export function choosePlan (random: Random, config: Config, callers?: readonly string[]): Operation[] {
   const clients = 2 + random.below(4)
   const count = clients + random.below(clients * 4)
-  const planner = new Planner(random, config, clients)
+  const planner = new Planner(random, config, { clients, callers })
   return Array.from({ length: count }, (_, index) => planner.chooseOperation(`o${index}`))
+}
+
+interface PlannerOptions {
+  readonly clients: number
+  readonly callers: readonly string[] | undefined
 }
 
 class Planner {
@@ -144,13 +163,13 @@ class Planner {
   /** In some histories, each operation is about one item, so that all of them wait in queues. */
   readonly #isSimple: boolean
 
-  constructor (random: Random, config: Config, clients: number) {
+  constructor (random: Random, config: Config, { clients, callers }: PlannerOptions) {
     this.#random = random
     this.#config = config
     this.#clients = clients
     this.#ids = random.chance(0.5) ? [random.pick(itemIds)] : itemIds
     this.#isSimple = random.chance(0.25)
-    this.#callers = random.pick([['ann', 'bob', 'gus', 'root'], ['ann', 'root'], ['ann', 'ann', 'bob']])
+    this.#callers = callers ?? random.pick([['ann', 'bob', 'gus', 'root'], ['ann', 'root'], ['ann', 'ann', 'bob']])
   }
 
   chooseOperation (name: string): Operation {

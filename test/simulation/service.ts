@@ -73,6 +73,8 @@ export interface Calls {
 
 export interface Service {
   readonly app: FastifyInstance
+  /** The database as this process sees it. */
+  readonly identity: object
   readonly items: Calls
   readonly people: Calls
 }
@@ -263,6 +265,7 @@ export async function createService (config: AppConfig, options: ServiceOptions)
   await app.ready()
   return {
     app,
+    identity,
     items: app.collection(related.items) as unknown as Calls,
     people: app.collection(related.people) as unknown as Calls
   }
