@@ -535,6 +535,17 @@ test('a transaction whose listed item was removed since runs again, whoever call
   }
 })
 
+test('a transaction does not remove an item that was changed since it was listed', async (t) => {
+  const changed = { id: 'b', owner: 'ann', n: 7 }
+  const calls = await serveNotes(t, (storage, context) => storage.replace('b', changed, undefined, context))
+  let attempts = 0
+  await calls.transaction(async (transaction) => {
+    attempts++
+    for await (const { id } of calls.list({}, { transaction })) await calls.remove(id, { transaction })
+  })
+  t.equal(attempts, 2)
+})
+
 test('a listed item that is outside of the scope of a write has not changed', async (t) => {
   const calls = await serveNotes(t, async () => {})
   await calls.update('b', { owner: 'bob' })

@@ -80,7 +80,7 @@ const access = [
       next: 'if (this.hidden !== undefined || this.hidden === undefined) return entry.version'
     }
   ]),
-  ...inFile('engine/actions.ts', ['access/access', 'routes/methods'], [
+  ...inFile('engine/actions.ts', ['access/access', 'routes/methods', 'engine/transactions'], [
     {
       promise: 'a PUT that creates needs the rule of create',
       old: 'replaceItem(operation, await operation.canCreate())',
