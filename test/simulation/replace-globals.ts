@@ -82,7 +82,8 @@ export function replaceGlobals (): void {
     setTimeout: (delay: number, value: unknown) => {
       if (world === undefined) return real.wait(delay, value)
       return new Promise((resolve) => world!.setTimer(() => resolve(value), delay))
-    }
+    },
+    setImmediate: (value: unknown) => new Promise((resolve) => { startImmediate(() => resolve(value)) })
   })
   Object.assign(crypto, {
     randomFillSync: (view: NodeJS.ArrayBufferView) => world === undefined ? real.randomFillSync(view) : fill(view),

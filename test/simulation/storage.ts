@@ -72,7 +72,8 @@ export function createStorage (database: Database, table: Table<Row>, options: S
     supports,
     database: identity,
     list (query, context) {
-      const isLocking = query.lock === true && transaction !== undefined
+      // It has one kind of lock, for all that the contract knows.
+      const isLocking = query.lock !== undefined && query.lock !== false && transaction !== undefined
       return read(`list ${name}${isLocking ? ' and lock' : ''}`, context, (statement) => {
         return isLocking ? statement.listAndLock(query, context.scope) : statement.list(query, context.scope)
       })

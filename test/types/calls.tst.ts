@@ -59,7 +59,7 @@ test('hooks inside the transaction are typed', () => {
           expect(write.item).type.toBe<undefined>()
           return
         }
-        expect(write.item).type.toBe<Readonly<Item>>()
+        expect(write.item).type.toBe<Item>()
         return { ...write.item, total: 2 }
       },
       async afterWrite ({ after, transaction, action, customAction }) {

@@ -240,14 +240,14 @@ test('unknown options and options with another value are compile errors', () => 
   expect(define).type.not.toBeCallableWith({ ...users, schema: Type.Array(Type.String()) })
 })
 
-test('beforeValidation returns an item', () => {
+test('beforeValidation returns an item, or nothing', () => {
   const users = { name: 'users', schema: User034, storage: memory() }
   expect(define).type.toBeCallableWith({
     ...users,
     hooks: { beforeValidation: async ({ item }: Change<User>) => item }
   })
   expect(define).type.not.toBeCallableWith({ ...users, hooks: { beforeValidation: () => ({ id: 'x' }) } })
-  expect(define).type.not.toBeCallableWith({ ...users, hooks: { beforeValidation: () => {} } })
+  expect(define).type.toBeCallableWith({ ...users, hooks: { beforeValidation: () => {} } })
   expect(define).type.not.toBeCallableWith({
     ...users,
     hooks: { beforeValidation: ({ item }: Change<User>) => ({ ...item, age: 'old' }) }
