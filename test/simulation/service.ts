@@ -37,6 +37,11 @@ export interface Notice {
   readonly id: string
 }
 
+/** Hooks get copies, so what they do to them has no effect. */
+function spoil (item: object | undefined): void {
+  for (const name of Object.keys(item ?? {})) Reflect.deleteProperty(item!, name)
+}
+
 /** What the harness does inside of the service. */
 export interface Probe {
   /** Called in functions of the app: may throw, return late, or never. */
@@ -210,16 +215,21 @@ export async function createService (config: AppConfig, options: ServiceOptions)
   function createHooks (): HookOptions<Static<typeof Item>> {
     const getWritten = ({ before, after }: HookArguments) => (after ?? before) as { id: string, by: string }
     const validationHooks = {
-      async beforeValidation ({ item }: { item: object }) {
+      async beforeValidation ({ before }: HookArguments) {
+        spoil(before)
         await probe.callHook('beforeValidation')
-        return item
       }
     }
     const transactionHooks = {
-      beforeWrite: () => probe.callHook('beforeWrite'),
+      async beforeWrite ({ before }: HookArguments) {
+        spoil(before)
+        await probe.callHook('beforeWrite')
+      },
       async afterWrite (written: HookArguments) {
         const { id: item, by } = getWritten(written)
         await written.transaction!.collection(logs).create({ id: randomUUID(), item, by, action: written.action })
+        spoil(written.before)
+        spoil(written.after)
         await probe.callHook('afterWrite')
       }
     }
@@ -228,6 +238,8 @@ export async function createService (config: AppConfig, options: ServiceOptions)
       ...config.hasHooks && transactionHooks,
       async afterCommit (written: HookArguments) {
         probe.addNotice({ process, action: written.action, id: getWritten(written).id })
+        spoil(written.before)
+        spoil(written.after)
       }
     }
     // Hooks that are left out have no type.
