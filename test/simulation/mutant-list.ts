@@ -151,6 +151,21 @@ const access = [
 const writes = [
   ...inFile('engine/write.ts', ['engine/lost-updates', 'engine/commit', 'engine/hooks', 'engine/lost-races'], [
     {
+      promise: 'a hook before a write cannot change the stored item',
+      old: 'before: cloneJson(before?.item), caller, initiator, request, transaction }',
+      next: 'before: before?.item, caller, initiator, request, transaction }'
+    },
+    {
+      promise: 'a hook after a write cannot change the response',
+      old: '    after: cloneJson(after?.item),\n    caller',
+      next: '    after: after?.item,\n    caller'
+    },
+    {
+      promise: 'a hook after the commit cannot change the response',
+      old: 'const items = { before: cloneJson(before?.item), after: cloneJson(after?.item) }',
+      next: 'const items = { before: before?.item, after: after?.item }'
+    },
+    {
       promise: 'a write compares the version that was read',
       old: ': storage.replace(before.id, item, before.version, context)',
       next: ': storage.replace(before.id, item, undefined, context)'
@@ -162,8 +177,8 @@ const writes = [
     },
     {
       promise: 'a write that lost a race decides again',
-      old: 'if (!isRace || attempts === maxAttempts) return refusalToProblem(result)',
-      next: 'if (!isRace || attempts >= 1) return refusalToProblem(result)'
+      old: 'if (!isRace || attempts === maxAttempts) return toProblem(result, operation)',
+      next: 'if (!isRace || attempts >= 1) return toProblem(result, operation)'
     },
     {
       promise: 'a problem of beforeCommit rolls back',
@@ -418,7 +433,7 @@ const features = [
   ...inFile('relations/references.ts', ['relations/references', 'relations/reference-races'], [
     {
       promise: 'what an item refers to is locked',
-      old: '    limit: ids.length,\n    properties: [property],\n    count: false,\n    lock: true,',
+      old: '    limit: ids.length,\n    properties: [property],\n    count: false,\n    lock,',
       next: '    limit: ids.length,\n    properties: [property],\n    count: false,\n    lock: false,'
     },
     {
@@ -470,13 +485,13 @@ const batch = [
     },
     {
       promise: 'a part is in the scope of the caller',
-      old: 'scope: joinFilters(place?.scope, scope?.filter), lock: true',
-      next: 'scope: place?.scope, lock: true'
+      old: 'scope: joinFilters(place?.scope, scope?.filter), lock }',
+      next: 'scope: place?.scope, lock }'
     },
     {
       promise: 'what a part reads does not change until the commit',
-      old: 'scope: joinFilters(place?.scope, scope?.filter), lock: true',
-      next: 'scope: joinFilters(place?.scope, scope?.filter), lock: false'
+      old: 'scope: joinFilters(place?.scope, scope?.filter), lock }',
+      next: 'scope: joinFilters(place?.scope, scope?.filter), lock: false }'
     },
     {
       promise: 'a part that creates needs the rule of create',
