@@ -162,7 +162,14 @@ export type ActionCalls<Item, Adds> = {
  * What `app.collection(definition)` returns: a method for each action, also for custom ones. The methods follow the
  * rules of the definition, as HTTP requests do. A call that is refused throws a `ProblemError`.
  */
-export type CollectionCalls<Item, Adds = never> =
+export type CollectionCalls<Item, Adds = never> = {
+  // Two mapped types are compared by their methods. For an intersection of conditional types, compilers and editors
+  // compare all that the conditions may lead to, which takes seconds.
+  [Method in keyof MethodsOf<Item, Adds>]: MethodsOf<Item, Adds>[Method]
+}
+
+/** The methods, by what the features add. */
+type MethodsOf<Item, Adds> =
   StandardCalls<Item, Extract<Adds, AddedRelations>> &
   ActionCalls<Item, Adds> &
   BulkCalls<Item, Adds> &
