@@ -64,8 +64,6 @@ export const DuplicatePath = createError(
   500
 )
 
-export const BadMove = createError('FST_COLLECTION_BAD_MOVE', 'Redirect from %s: %s', 500, TypeError)
-
 export const BadBatch = createError('FST_COLLECTION_BAD_BATCH', 'Batch: %s', 500, TypeError)
 
 export const BadService = createError('FST_COLLECTION_BAD_SERVICE', 'Service: %s', 500, TypeError)

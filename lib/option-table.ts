@@ -183,7 +183,6 @@ const features: Readonly<Record<string, string>> = {
   action: 'action',
   aggregates: 'aggregates',
   bulk: 'bulk',
-  deprecation: 'deprecation',
   idempotency: 'idempotency',
   redirects: 'redirects',
   softDelete: 'soft-delete',

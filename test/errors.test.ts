@@ -6,7 +6,6 @@ import t, { test } from 'tap'
 import * as errors from '../lib/errors.ts'
 import { batch } from '../lib/batch/batch.ts'
 import collection, { define, defineWith, registry } from '../lib/index.ts'
-import { moved } from '../lib/service/moved.ts'
 import { service } from '../lib/service/service.ts'
 import type { Adapter, Storage, Supports } from '../lib/index.ts'
 import { memory } from '../lib/storage/memory.ts'
@@ -324,13 +323,6 @@ const mistakes: Readonly<
     ]
   ],
   FST_COLLECTION_DUPLICATE_PATH: [['one collection twice', twice, /already serves GET \/users.*prefix/]],
-  FST_COLLECTION_BAD_MOVE: [
-    [
-      'a path that leads to itself',
-      () => Fastify().register(moved, { from: '/people', to: '/people' }).ready(),
-      /not redirected back/
-    ]
-  ],
   FST_COLLECTION_BAD_BATCH: [
     [
       'a batch of a collection that the app does not serve',

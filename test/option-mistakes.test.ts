@@ -12,7 +12,6 @@ import { hal } from '../lib/formats/hal.ts'
 import { html } from '../lib/formats/html.ts'
 import { xml } from '../lib/formats/xml.ts'
 import { relate } from '../lib/relations/relate.ts'
-import { moved } from '../lib/service/moved.ts'
 import { service } from '../lib/service/service.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { mysql } from '../lib/storage/mysql.ts'
@@ -105,12 +104,6 @@ const callees: Readonly<Record<string, Callee>> = {
   aggregates: { call: add(features.aggregates), valid: {}, optional: ['by', 'of', 'maximum', 'path'] },
   timeout: { call: add(features.timeout), valid: { all: 1000 }, optional: ['list', 'create'] },
   redirects: { call: add(features.redirects), valid: { to: run }, required: ['to'], optional: ['status'] },
-  deprecation: {
-    call: add(features.deprecation),
-    valid: { since: '2026-01-31' },
-    required: ['since'],
-    optional: ['sunset', 'link']
-  },
   action: {
     call: add(features.action, 'cancel'),
     valid: { run },
@@ -145,13 +138,6 @@ const callees: Readonly<Record<string, Callee>> = {
       'home', 'title', 'catalog', 'description', 'documentation', 'client', 'problems', 'appErrors', 'health', 'audit',
       'requestTimeout', 'responseTimeout', 'maxConcurrentStreams'
     ]
-  },
-  moved: {
-    call: register(moved),
-    isPlugin: true,
-    valid: { from: '/a', to: '/b' },
-    required: ['from', 'to'],
-    optional: ['status']
   },
   batch: {
     call: register(batch),
@@ -215,7 +201,6 @@ test('mistakes say what to do', async (t) => {
     [call('idempotency', { actions: 'create' }), /actions is "create"\. Make it an array of "create" and "update"/],
     [call('idempotency', { required: 'yes' }), /required is "yes"\. Make it true or false/],
     [call('idempotency', { lease: '5' }), /Both must be seconds/],
-    [call('deprecation', { since: '2026-01-31', link: {} }), /link is \{\}\. Make it a URI/],
     [call('action', { run, safe: 'yes' }), /action\("cancel"\): safe is "yes"\. Make it true or false/],
     [call('action', { run, etag: true }), /etag is true\. Make it \{ required: true \}/],
     [call('action', { run, route: null }), /route is null\. Make it an object with options of a Fastify route/],
@@ -237,7 +222,6 @@ test('mistakes say what to do', async (t) => {
     [call('mysql', { consistentReads: 1 }), /consistentReads of mysql\(\) is a number\. It must be true or false/],
     [call('service', { health: 5 }), /health is 5\. It must be an object with live, ready/],
     [call('service', { audit: 5 }), /audit is 5\. It must be false or an object with strict, origin/],
-    [call('moved', { from: '/a', to: '/b', permanent: true }), /there is no option "permanent"\. Available options: from, to, status/],
     [call('batch', { collections: [orders], idempotency: 5 }), /idempotency is 5\. Make it an object with required/],
     [call('batch', { collections: [orders], route: null }), /route is null\. Make it an object/],
     [call('define', { ...callees.define!.valid, prefix: '/v1' }), /no option "prefix"\. Pass it to register: app\.register\(collection, \{ \.\.\.definition, prefix \}\)/],

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
-import { bulk, deprecation, idempotency, softDelete, timeout } from '../../lib/features/index.ts'
+import { bulk, idempotency, redirects, softDelete, timeout } from '../../lib/features/index.ts'
 import collection, { define } from '../../lib/index.ts'
 import type { Adapter } from '../../lib/storage/contract.ts'
 import { schemas, type User } from '../user.ts'
@@ -17,8 +17,8 @@ export function add (app: FastifyInstance, name: string, adapter: Adapter<User>)
     collection,
     define({ name, schema, unique: ['email'], storage: adapter }).with(
       bulk(),
-      deprecation({ since: '2026-01-01' }),
       idempotency(),
+      redirects({ to: () => undefined }),
       softDelete({ property: 'deletedAt' }),
       timeout(10_000)
     )

@@ -8,8 +8,6 @@ export type { AddedAggregates, FigureName, OfferedFigures } from '../engine/aggr
 export { bulk } from './bulk.ts'
 export type { AddedBulk } from '../engine/action-info.ts'
 export type { BulkOptions } from './bulk.ts'
-export { deprecation } from './deprecation.ts'
-export type { DeprecationOptions } from './deprecation.ts'
 export { jsonServer } from './query-syntaxes/json-server.ts'
 export { reactAdmin } from './query-syntaxes/react-admin.ts'
 export { refine } from './query-syntaxes/refine.ts'

@@ -103,16 +103,6 @@ const responseHeaders = {
     schema: seconds,
     example: 1
   },
-  Deprecation: {
-    description: 'When the resource was deprecated (RFC 9745)',
-    schema: text,
-    example: '@1767225600'
-  },
-  Sunset: {
-    description: 'When the resource will be removed (RFC 8594)',
-    schema: date,
-    example: exampleDate
-  },
   'WWW-Authenticate': {
     description: 'How to authenticate (RFC 9110, section 11.6.1)',
     schema: text,

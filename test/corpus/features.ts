@@ -1,6 +1,5 @@
 import * as features from '../../lib/features/index.ts'
 import type { AccessContext } from '../../lib/index.ts'
-import { moved } from '../../lib/service/moved.ts'
 import Fastify from 'fastify'
 import collection from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -83,7 +82,6 @@ export const redirects: Area = async (recorder) => {
     collection,
     notes().with(features.redirects({ to: ({ id }) => (id === '7' ? 1 : undefined), status: 308 }))
   )
-  app.register(moved, { from: '/articles', to: '/pages' } as never)
   await recorder.use(app)
   await recorder.send('POST /pages', { content: { slug: 'new', title: 'New' } })
   for (const method of ['GET', 'HEAD', 'DELETE', 'OPTIONS']) {
@@ -91,20 +89,6 @@ export const redirects: Area = async (recorder) => {
   }
   await recorder.send('PATCH /pages/old', { content: { title: 'x' }, headers: { 'if-match': '"x"' } })
   await recorder.send('GET /notes/7')
-  for (const target of ['/articles', '/articles/old', '/articles?limit=1']) await recorder.send(`GET ${target}`)
-}
-
-export const deprecation: Area = async (recorder) => {
-  await recorder.serve(
-    users().with(
-      features.deprecation({ since: '2026-01-01', sunset: '2099-01-01', link: 'https://example.com/deprecated' })
-    )
-  )
-  for (const target of ['GET /users', 'GET /users/none', 'OPTIONS /users', 'DELETE /users', 'HEAD /users']) {
-    await recorder.send(target)
-  }
-  await recorder.send('POST /users', { content: ada })
-  await recorder.send('POST /users', { content: {} })
 }
 
 export const nesting: Area = async (recorder) => {

@@ -6,7 +6,6 @@ import { xml } from '../../lib/formats/xml.ts'
 import type { Collection } from '../../lib/collection.ts'
 import { html } from '../../lib/formats/html.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import { deprecation } from '../../lib/features/deprecation.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { timeout } from '../../lib/features/timeout.ts'
@@ -52,8 +51,7 @@ export const openapi: Area = async (recorder) => {
       put: { create: true },
       access: { authenticate: () => undefined, allow: { all: 'public', remove: 'authenticated' } }
     })
-      .with(bulk(), idempotency(), timeout(1000))
-      .with(deprecation({ since: '2026-01-01' })) as unknown as Collection
+      .with(bulk(), idempotency(), timeout(1000)) as unknown as Collection
   )
   app.register(collection, pages({ actions: ['list', 'read'], formats: [json], etag: { required: true } }))
   app.register(

@@ -42,7 +42,6 @@ const featuresByName: Readonly<Record<string, (authors: Authors) => Feature<Note
     run: ({ item }) => ({ ...item, rank: 9 })
   }),
   bulk: () => features.bulk({ maximum: 2, update: true, remove: true }),
-  deprecation: () => features.deprecation({ since: '2026-01-01' }),
   idempotency: () => features.idempotency(),
   jsonServer: () => features.jsonServer(),
   reactAdmin: () => features.reactAdmin(),

@@ -304,7 +304,7 @@ export async function sendRequest ({ app, path }: Served, request: RequestParts)
 }
 
 const describedHeaders = [
-  'allow', 'cache-control', 'content-range', 'deprecation', 'idempotent-replayed', 'location', 'preference-applied',
+  'allow', 'cache-control', 'content-range', 'idempotent-replayed', 'location', 'preference-applied',
   'retry-after', 'x-total-count'
 ]
 

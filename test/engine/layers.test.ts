@@ -38,7 +38,6 @@ const maintenance: Feature<object> = {
 const known: Readonly<Record<string, () => Feature<typeof Note.static, unknown>>> = {
   action: () => features.action('archive', { run: () => {} }),
   bulk: () => features.bulk({ update: true, remove: true }),
-  deprecation: () => features.deprecation({ since: '2026-01-01' }),
   idempotency: () => features.idempotency(),
   jsonServer: () => features.jsonServer(),
   maintenance: () => maintenance,
@@ -68,7 +67,7 @@ test('the layers of every pair of features are in the recorded order, over HTTP 
   const text = lines.join('\n')
   if (process.env.RECORD === 'true') writeFileSync(file, text)
   t.equal(text, existsSync(file) ? readFileSync(file, 'utf8') : '')
-  t.equal(lines.length, 156)
+  t.equal(lines.length, 132)
 })
 
 test('features that each must surround the other are refused', async (t) => {

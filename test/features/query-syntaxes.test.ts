@@ -548,9 +548,7 @@ test('corsOptions allows all requests of these clients from another origin', asy
       'link',
       'x-total-count',
       'content-range',
-      'retry-after',
-      'deprecation',
-      'sunset'
+      'retry-after'
     ]) {
       t.ok(names.has(name), name)
     }

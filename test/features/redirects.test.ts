@@ -1,15 +1,12 @@
 import { Type } from '@sinclair/typebox'
-import Fastify from 'fastify'
 import { test } from 'tap'
-import collection, { problem } from '../../lib/index.ts'
-import { moved } from '../../lib/service/moved.ts'
+import { problem } from '../../lib/index.ts'
 import type { Definition } from '../../lib/index.ts'
 import { redirects } from '../../lib/features/redirects.ts'
 import type { NewPlace } from '../../lib/features/redirects.ts'
 import { within } from '../../lib/features/within.ts'
 import { ada, build, logged, request, users } from '../app.ts'
 import { storages } from '../storages.ts'
-import { listen, Wire } from '../wire.ts'
 
 const Page = Type.Object({
   slug: Type.String({ maxLength: 300 }),
@@ -209,145 +206,4 @@ test('redirects without a function fail at boot', async (t) => {
       JSON.stringify(options)
     )
   }
-})
-
-test('a moved collection returns 301 with the rest of the path and the query, for every method', async (t) => {
-  const app = await build(t, users())
-  await app.register(moved, { from: '/people', to: '/users' })
-  await app.register(moved, { from: '/staff', to: '/users', status: 308, prefix: '/tenants/:tenant' })
-  await app.register(moved, { from: '/old/people', to: 'https://example.com/users/' })
-  for (const method of app.supportedMethods.filter((method) => method !== 'CONNECT')) {
-    const answer = await request(app, `${method} /people/1?a=b&c=%2F`, {
-      fields: { 'content-type': 'text/nonsense', expect: 'x' }
-    })
-    t.equal(answer.statusCode, 301, method)
-    t.equal(answer.headers.location, '/users/1?a=b&c=%2F')
-    t.equal(answer.headers['content-length'], '0')
-    t.equal(answer.headers['cache-control'], method === 'GET' || method === 'HEAD' ? 'no-cache' : 'no-store', method)
-  }
-  const getLocation = async (path: string) => (await request(app, `GET ${path}`)).headers.location
-  t.equal(await getLocation('/people'), '/users')
-  t.equal(await getLocation('/people/'), '/users')
-  t.equal(await getLocation('/people?q=1'), '/users?q=1')
-  t.equal(await getLocation('/people/a/b/c'), '/users/a/b/c')
-  t.equal(await getLocation('/tenants/7/staff/1'), '/tenants/7/users/1')
-  t.equal(await getLocation('/tenants/a%2Fb/staff'), '/tenants/a%2Fb/users')
-  t.equal(await getLocation('/old/people'), 'https://example.com/users')
-  t.equal(await getLocation('/old/people/1?a=b'), 'https://example.com/users/1?a=b')
-  t.equal((await request(app, 'GET /tenants/7/staff')).statusCode, 308)
-  for (const credentials of [{ authorization: 'Basic x' }, { cookie: 'a=b' }]) {
-    t.equal((await request(app, 'GET /people', { fields: credentials })).headers['cache-control'], 'no-store')
-  }
-  t.equal((await request(app, 'GET /peoples')).statusCode, 404)
-  t.equal((await request(app, 'GET /users')).statusCode, 200)
-})
-
-test('a redirect reads no content and never leads to another host', async (t) => {
-  const app = await build(t, users(), { routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true } })
-  await app.register(moved, { from: '/people', to: '/users' })
-  await app.register(moved, { from: '/people', to: '/users', prefix: '/:tenant' })
-  const wire = new Wire(await listen(app))
-  t.after(async () => {
-    wire.socket.destroy()
-  })
-  const targets: Array<[string, string]> = [
-    ['/people//evil.example', '/users/evil.example'],
-    ['//people//evil.example//', '/users/evil.example'],
-    ['/people/%2F%2Fevil.example', '/users/%2F%2Fevil.example'],
-    ['/people/..%2f..', '/users/..%2f..'],
-    ['/people/\\evil.example', '/users/%5Cevil.example'],
-    ['/people/x"<>', '/users/x%22%3C%3E'],
-    ['/\\evil.example/people/1', '/%5Cevil.example/users/1'],
-    ['//evil.example/people', '/evil.example/users'],
-    ['/%2Fevil.example/people', '/%2Fevil.example/users'],
-    ['http://evil.example/people/1?a=b', '/users/1?a=b'],
-    ['https://evil.example//people//1', '/users/1'],
-    ['/people/1?next=//evil.example#there', '/users/1?next=//evil.example']
-  ]
-  for (const [target, location] of targets) {
-    const { status, fields } = await wire.ask(`GET ${target}`)
-    t.equal(status, 301, target)
-    t.equal(fields.location, location, target)
-  }
-  const unread = new Wire((app.server.address() as { port: number }).port)
-  t.after(async () => {
-    unread.socket.destroy()
-  })
-  unread.write(['PUT /people/1', 'Content-Type: application/json', 'Content-Length: 1000000'])
-  t.equal((await unread.answer()).status, 301, 'without reading the content')
-})
-
-test('hooks of the app run before redirects, and OpenAPI leaves redirects out', async (t) => {
-  const app = Fastify()
-  t.after(() => app.close())
-  const documented: string[] = []
-  app.addHook('onRoute', ({ url, schema }) => {
-    if (schema?.hide !== true) documented.push(url)
-  })
-  app.addHook('onRequest', async (request) => {
-    if (request.headers.authorization === undefined) throw Object.assign(new Error('who?'), { statusCode: 401 })
-  })
-  await app.register(moved, { from: '/people', to: '/users' })
-  t.equal((await request(app, 'GET /people')).statusCode, 401)
-  t.equal((await request(app, 'GET /people', { fields: { authorization: 'x' } })).statusCode, 301)
-  t.same(documented, [])
-})
-
-test('a moved collection with an invalid path fails at boot', async (t) => {
-  const loose = moved as unknown as typeof collection
-  const checkRefused = async (message: RegExp, ...moves: object[]) => {
-    const app = Fastify()
-    t.after(() => app.close())
-    await app.register(collection, users())
-    await t.rejects(
-      async () => {
-        for (const move of moves) await app.register(loose, move as never)
-      },
-      { code: 'FST_COLLECTION_BAD_MOVE', message },
-      JSON.stringify(moves)
-    )
-  }
-  for (const from of ['people', '/', '', '//evil', '/people/', '/people/*', '/:tenant', '/a b', 5, undefined]) {
-    await checkRefused(/from is not a path/, { from, to: '/users' })
-  }
-  for (const to of [
-    'users',
-    '/',
-    '//evil.example',
-    '/\\evil',
-    '/users/:id',
-    '/..',
-    'ftp://example.com',
-    'https://',
-    'https://example.com/?a=b',
-    'https://example.com/#a',
-    'https://me@example.com/',
-    5,
-    undefined
-  ]) {
-    await checkRefused(/to is .*Use a path/, { from: '/people', to })
-  }
-  await checkRefused(/status is 302\. Use 301 or 308/, { from: '/people', to: '/users', status: 302 })
-  await checkRefused(/redirects to "\/people" again/, { from: '/people', to: '/people' })
-  await checkRefused(/redirects to "\/people" again/, { from: '/people', to: '/people/all' })
-  await checkRefused(
-    /redirects to "\/v1\/b" again/,
-    { from: '/a', to: '/b', prefix: '/v1' },
-    { from: '/v1/b', to: '/v1/a/x' }
-  )
-  await checkRefused(/another route already serves \/users/, { from: '/users', to: '/people' })
-  await checkRefused(
-    /another route already serves \/people/,
-    { from: '/people', to: '/users' },
-    { from: '/people', to: '/staff' }
-  )
-  const app = Fastify({ routerOptions: { maxParamLength: 10 } })
-  t.after(() => app.close())
-  await app.register(moved, { from: '/a', to: '/b' })
-  await app.register(moved, { from: '/b', to: '/c' })
-  await app.register(moved, { from: '/peoples', to: '/people' })
-  app.addHook('onRoute', () => {
-    throw new Error('no more routes')
-  })
-  await t.rejects(async () => app.register(moved, { from: '/x', to: '/y' }), { message: 'no more routes' })
 })

@@ -11,7 +11,6 @@ import { memory } from '../../lib/storage/memory.ts'
 import { html } from '../../lib/formats/html.ts'
 import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
-import { deprecation } from '../../lib/features/deprecation.ts'
 import { redirects } from '../../lib/features/redirects.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
@@ -841,7 +840,7 @@ test('401 and 403 are documented for the actions that require credentials', asyn
   )
 })
 
-test('idempotency, redirects, softDelete and deprecation are documented', async (t) => {
+test('idempotency, redirects and softDelete are documented', async (t) => {
   const schema = Type.Object({
     id: Type.String({ readOnly: true }),
     removedAt: Type.Optional(Type.String({ format: 'date-time', readOnly: true }))
@@ -852,12 +851,9 @@ test('idempotency, redirects, softDelete and deprecation are documented', async 
       softDelete({ property: 'removedAt', allow: () => true }),
       idempotency({ actions: ['create'], required: true })
     )
-    .with(deprecation({ since: new Date('2026-01-01') }))
   const { document } = await buildDocument(t, [kept])
   const { get, patch } = document.paths['/kept/{id}']!
   t.ok(['301', '410'].every((status) => status in get!.responses))
-  t.ok('Deprecation' in get!.responses['200']!.headers!)
-  t.equal((get as { deprecated?: boolean }).deprecated, true)
   t.ok(get!.parameters.some(({ name }) => name === 'deleted'))
   const post = document.paths['/kept']!.post!
   t.match(

@@ -4,9 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import Type1 from 'typebox'
 import collection, { corsOptions, define, defineWith } from '../../lib/index.ts'
-import { moved } from '../../lib/service/moved.ts'
 import type { Adapter, Change, CommittedChange, Definition, Options, Registered, Storage } from '../../lib/index.ts'
-import type { MovedOptions } from '../../lib/service/moved.ts'
 import type { ItemOf, PropertyOf, StaticOf } from '../../lib/schema/static.ts'
 import {
   bulk,
@@ -18,7 +16,7 @@ import {
   softDelete,
   timeout
 } from 'fastify-collections/features'
-import type { AddedBulk, DeprecationOptions } from 'fastify-collections/features'
+import type { AddedBulk } from 'fastify-collections/features'
 import { memory } from '../../lib/storage/memory.ts'
 import type { SqlAdapter } from '../../lib/storage/sql.ts'
 
@@ -339,10 +337,6 @@ test('corsOptions matches the options of @fastify/cors', () => {
   expect(corsOptions()).type.toBeAssignableTo<FastifyCorsOptions>()
 })
 
-test('deprecation accepts dates and a link', () => {
-  expect<DeprecationOptions>().type.toBe<{ since: Date | string; sunset?: Date | string; link?: string }>()
-})
-
 test('redirects return an id, or another URI', () => {
   expect(redirects).type.toBeCallableWith({ to: ({ id }: { id: string }) => id })
   expect(redirects).type.toBeCallableWith({
@@ -365,12 +359,6 @@ test('a timeout is in milliseconds, for all actions or for some', () => {
   expect(timeout).type.toBeCallableWith({ all: 5000, list: 1000 })
   expect(timeout).type.not.toBeCallableWith({ delete: 1000 })
   expect(timeout).type.not.toBeCallableWith('5s')
-})
-
-test('a moved collection is registered with its paths', () => {
-  expect<MovedOptions>().type.toBe<{ from: string; to: string; status?: 301 | 308 }>()
-  expect<FastifyInstance['register']>().type.toBeCallableWith(moved, { from: '/people', to: '/users', prefix: '/v1' })
-  expect<FastifyInstance['register']>().type.not.toBeCallableWith(moved, { from: '/people' })
 })
 
 test('softDelete accepts a property of the item and a function of the request', () => {
