@@ -11,7 +11,7 @@ import collection, { define, json } from '../lib/index.ts'
 import { hal } from '../lib/formats/hal.ts'
 import { xml } from '../lib/formats/xml.ts'
 import type { Definition, Options, Storage } from '../lib/index.ts'
-import { service } from '../lib/service/service.ts'
+import { serverOptions, service } from '../lib/service/service.ts'
 import type { ServiceOptions } from '../lib/service/service.ts'
 import { memory } from '../lib/storage/memory.ts'
 
@@ -70,9 +70,7 @@ export const withoutPaths: ServiceOptions = {
   home: false,
   catalog: false,
   health: { live: false, ready: false },
-  audit: false,
-  requestTimeout: false,
-  responseTimeout: false
+  audit: false
 }
 
 /** An app that serves the collections; it is closed when the test ends. */
@@ -81,7 +79,8 @@ export async function build (
   collections: Registration | readonly Registration[],
   { service: info, ...options }: BuildOptions = {}
 ): Promise<FastifyInstance> {
-  const app = Fastify({ forceCloseConnections: true, ...options })
+  const own = { forceCloseConnections: true, ...options }
+  const app = Fastify(info === undefined ? own : serverOptions(own))
   t.after(() => app.close())
   if (info !== undefined) await app.register(service, { ...withoutPaths, ...info })
   for (const definition of [collections].flat()) await app.register(collection, definition)

@@ -387,7 +387,7 @@ const lines: Readonly<Record<string, Line>> = {
 }
 
 const page = readFileSync(new URL('../docs/limits.md', import.meta.url), 'utf8')
-const section = page.slice(page.indexOf('## Collection limits'), page.indexOf('## Service limits'))
+const section = page.slice(page.indexOf('## Collection limits'), page.indexOf('## Server limits'))
 const table = section
   .split('\n')
   .filter((line) => line.startsWith('| '))

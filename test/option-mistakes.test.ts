@@ -135,8 +135,7 @@ const callees: Readonly<Record<string, Callee>> = {
     isPlugin: true,
     valid: { audit: false },
     optional: [
-      'home', 'title', 'catalog', 'description', 'documentation', 'client', 'problems', 'appErrors', 'health', 'audit',
-      'requestTimeout', 'responseTimeout', 'maxConcurrentStreams'
+      'home', 'title', 'catalog', 'description', 'documentation', 'client', 'problems', 'appErrors', 'health', 'audit'
     ]
   },
   batch: {

@@ -4,7 +4,7 @@ import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import collection, { registry } from 'fastify-collections'
 import { relate } from 'fastify-collections/relations'
-import { service } from 'fastify-collections/service'
+import { serverOptions, service } from 'fastify-collections/service'
 import { within } from 'fastify-collections/within'
 import { closeConnections } from './close-connections.ts'
 import { articles, firstArticles, publish } from './collections/articles.ts'
@@ -22,10 +22,11 @@ export async function build (database: Database, further: number): Promise<Fasti
   const publishable = texts.with(publish)
   const goods = await products(database)
 
-  const app = Fastify()
+  const app = Fastify(serverOptions())
   app.addHook('onClose', () => database.close())
   await app.register(closeConnections)
   await app.register(registry)
+  await app.register(service, { title: 'Example service', description: '/reference/json', documentation: '/reference' })
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -46,7 +47,6 @@ export async function build (database: Database, further: number): Promise<Fasti
   await app.register(collection, publishable)
   await app.register(collection, texts.with(within(people, 'authorId')))
   await app.register(collection, goods)
-  await app.register(service, { title: 'Example service', description: '/reference/json', documentation: '/reference' })
   await app.ready()
   await seed(app.collection(people), firstUsers)
   await seed(app.collection(publishable), firstArticles)

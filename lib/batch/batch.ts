@@ -54,9 +54,7 @@ async function plugin (app: FastifyInstance, options: BatchOptions): Promise<voi
   app.setSerializerCompiler(() => JSON.stringify)
   handleContentCoding(app)
 
-  const check = checkHeaders({ formats: [json], mediaTypes }, { types: mediaTypes, field: 'accept' }, (request) => {
-    return handler.checkEarly(request)
-  })
+  const check = checkHeaders({ formats: [json], mediaTypes }, { types: mediaTypes, field: 'accept' })
   const operationId = [...app.prefix.match(/\w+/g) ?? [], ...path.match(/\w+/g)!].join('.')
   addRoute(app, path, {
     ...mergeRouteOptions(route, { onRequest: check }),

@@ -74,14 +74,6 @@ export class BatchHandler {
     this.#paths = served.map(toServedPath).sort((a, b) => countParameters(a) - countParameters(b))
   }
 
-  /** Returns the problem that the headers and the query already decide. */
-  checkEarly (request: FastifyRequest): Problem | undefined {
-    const isDryRun = readDryRun(request)
-    if (isDryRun instanceof Problem) return isDryRun
-    const key = isDryRun ? undefined : this.#readKey(request)
-    return key instanceof Problem ? key : undefined
-  }
-
   async handle (request: FastifyRequest, reply: FastifyReply): Promise<Response | Problem> {
     const batch = await this.#prepare(request)
     if (batch instanceof Problem) return batch
@@ -154,7 +146,7 @@ export class BatchHandler {
   }
 
   /** Returns the idempotency key. If a collection requires one, so do batches with a part for it. */
-  #readKey (request: FastifyRequest, parts: readonly PreparedPart[] = []): string | Problem | undefined {
+  #readKey (request: FastifyRequest, parts: readonly PreparedPart[]): string | Problem | undefined {
     const { headers } = request
     if (this.#keeper === undefined && headers['idempotency-key'] !== undefined) {
       return problem('bad-request', {

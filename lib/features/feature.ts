@@ -118,8 +118,7 @@ export interface Relation {
 /** The functions that a feature can add with `addHook()`. */
 export interface Hooks {
   /**
-   * Called with the headers of a request whose client waits for 100 (Continue), before its content is read. Returns a
-   * problem that the action would return whatever the content is.
+   * Called with the headers of a batch, for each part. Returns a problem if the operation needs other headers.
    */
   onHeaders (headers: IncomingHttpHeaders, action: ActionInfo): Problem | undefined
   /**

@@ -137,11 +137,6 @@ export const problems = {
     title: 'The content coding is not supported',
     detail: 'Send the content without Content-Encoding, or in one that the header Accept-Encoding lists.'
   },
-  'expectation-failed': {
-    status: 417,
-    title: 'The expectation cannot be met',
-    detail: 'The only supported expectation is 100-continue.'
-  },
   'validation-failed': {
     status: 422,
     title: 'The content is invalid',

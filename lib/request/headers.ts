@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { onRequestHookHandler } from 'fastify'
 import { getState } from '../access/request-state.ts'
 import type { HttpOptions } from '../collection.ts'
 import type { Format } from '../formats/format.ts'
@@ -54,12 +54,6 @@ export function refuseCrossOrigin (trustedOrigins: readonly string[]): onRequest
   }
 }
 
-/** RFC 9110, section 10.1.1: where every response is 404, a client that waits for 100 (Continue) gets it at once. */
-export const refuseExpectation: onRequestHookHandler = ({ headers }, _reply, done) => {
-  if (headers.expect === undefined) done()
-  else done(toError(problem('not-found')))
-}
-
 /**
  * A list has no state that a POST to it could depend on: each item has its own. That it exists needs no state:
  * RFC 9110, section 13.1.2.
@@ -99,15 +93,8 @@ export interface AcceptedContent {
   readonly field: 'accept' | 'accept-patch' | 'accept-query'
 }
 
-/**
- * Creates a hook that responds with 406 or 415 if the headers do not match what the action sends and accepts. If the
- * client waits for 100 (Continue), `checkEarly` may refuse the request as well.
- */
-export function checkHeaders (
-  negotiable: Negotiable,
-  accepted: AcceptedContent,
-  checkEarly: (request: FastifyRequest) => Problem | undefined
-): onRequestHookHandler {
+/** Creates a hook that responds with 406 or 415 if the headers do not match what the action sends and accepts. */
+export function checkHeaders (negotiable: Negotiable, accepted: AcceptedContent): onRequestHookHandler {
   return function (request, _reply, done) {
     const { headers } = request
     const state = getState(request)
@@ -116,8 +103,7 @@ export function checkHeaders (
     const refusal = (state.format === undefined ? notAcceptable(negotiable) : undefined) ??
       checkContentType(headers, state.mediaType, accepted) ??
       checkContentEncoding(headers) ??
-      checkContentRange(headers) ??
-      (headers.expect === undefined ? undefined : checkEarly(request))
+      checkContentRange(headers)
     if (refusal === undefined) done()
     else done(toError(refusal))
   }

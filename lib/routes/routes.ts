@@ -18,7 +18,6 @@ import {
 } from '../access/authorize.ts'
 import { getState } from '../access/request-state.ts'
 import type { ActionName, AnyActionName } from '../action.ts'
-import { createEarlyCheck } from './early-checks.ts'
 import { createAction } from './http-operation.ts'
 import { buildCollectionRoute, buildParentRoute } from '../collection.ts'
 import type { Collection } from '../collection.ts'
@@ -40,7 +39,6 @@ import {
   checkHeaders,
   refuseBulkPreconditions,
   refuseCrossOrigin,
-  refuseExpectation,
   refuseListPreconditions,
   refuseMethod,
   skipDeeperPaths,
@@ -112,7 +110,7 @@ export function addRoutes (
       ...getResourceOptions(collection),
       url,
       method: getSupportedMethods(app),
-      onRequest: [skipDeeperPaths(app.prefix + url), refuseExpectation],
+      onRequest: skipDeeperPaths(app.prefix + url),
       handler: createNotFoundHandler(collection)
     })
   }
@@ -279,11 +277,9 @@ function getAccessChecks (collection: Collection, { name, bulk }: ActionRoute): 
 }
 
 /** Refuses a request by its headers before its content is read. */
-function getContentChecks (collection: Collection, route: ActionRoute): RequestCheck[] {
-  const { content, takesQuery = false } = route
+function getContentChecks (collection: Collection, { content }: ActionRoute): RequestCheck[] {
   if (content === undefined) return []
-  const checkEarly = createEarlyCheck(collection, getInfo(route), takesQuery)
-  return [checkHeaders(collection.http, acceptedContents[content](collection.http.formats), checkEarly)]
+  return [checkHeaders(collection.http, acceptedContents[content](collection.http.formats))]
 }
 
 /** RFC 9651, section 3.3.4: the header Accept-Query is a list of tokens, and this media type is a token. */

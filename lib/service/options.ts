@@ -96,30 +96,6 @@ export interface ServiceOptions {
    * await app.register(service, { audit: { strict: true } })
    */
   audit?: false | AuditOptions
-  /**
-   * How long a client may take to send a request, in milliseconds; false leaves it to the app.
-   *
-   * @default 60000
-   * @example
-   * await app.register(service, { requestTimeout: 10_000 })
-   */
-  requestTimeout?: number | false
-  /**
-   * How long a client may take to receive what was sent to it, in milliseconds; false sets no limit.
-   *
-   * @default 60000
-   * @example
-   * await app.register(service, { responseTimeout: 30_000 })
-   */
-  responseTimeout?: number | false
-  /**
-   * How many requests a client may have open at the same time on one connection of HTTP/2; false leaves it to the app.
-   *
-   * @default 100
-   * @example
-   * await app.register(service, { maxConcurrentStreams: 20 })
-   */
-  maxConcurrentStreams?: number | false
 }
 
 /** The option `health`. */
@@ -178,7 +154,7 @@ export interface AuditOptions {
   origin?: string
 }
 
-type OptionWithDefault = 'appErrors' | 'catalog' | 'requestTimeout' | 'responseTimeout' | 'maxConcurrentStreams'
+type OptionWithDefault = 'appErrors' | 'catalog'
 
 type FlatOptions = Omit<ServiceOptions, OptionWithDefault | 'client' | 'health' | 'audit'> &
   Required<Pick<ServiceOptions, OptionWithDefault>>
@@ -213,13 +189,6 @@ const milliseconds: OptionKind = {
   matches: (value) => typeof value === 'number' && Number.isInteger(value) && value >= 1 && value < 2 ** 31
 }
 
-const millisecondsOrFalse: OptionKind = {
-  kind: `${milliseconds.kind}, or false`,
-  matches: (value) => value === false || milliseconds.matches(value)
-}
-
-const countOrFalse: OptionKind = { ...millisecondsOrFalse, kind: 'a whole number of at least 1, or false' }
-
 const absoluteUri: OptionKind = {
   kind: 'an absolute URI',
   matches: (value) => typeof value === 'string' && URL.canParse(value)
@@ -234,9 +203,6 @@ const optionTable = {
   client: pathOrBoolean,
   problems: absoluteUri,
   appErrors: { ...boolean, default: false },
-  requestTimeout: { ...millisecondsOrFalse, default: 60_000 },
-  responseTimeout: { ...millisecondsOrFalse, default: 60_000 },
-  maxConcurrentStreams: { ...countOrFalse, default: 100 },
   health: group({
     live: path,
     ready: path,
@@ -252,10 +218,18 @@ const optionTable = {
 /** All options, with those in groups. docs/service.md is tested against it. */
 export const serviceOptionNames: readonly string[] = listNames(optionTable)
 
+/** Where an option belongs that is not one of the service. */
+const places: Readonly<Record<string, string>> = {
+  requestTimeout: 'Pass it to Fastify, as in Fastify(serverOptions({ requestTimeout: 10_000 })). ',
+  responseTimeout: 'Set a timeout for slow clients in the proxy: see docs/service.md. ',
+  maxConcurrentStreams: 'Pass it to Fastify, as in serverOptions({ http2: true, http: { settings: { maxConcurrentStreams } } }). '
+}
+
 /** Checks the options and adds defaults. */
 export function parseOptions ({ ...options }: ServiceOptions): ServiceSettings {
   checkTable(optionTable, options, {
     owner: 'service',
+    suggest: (option) => places[option] ?? '',
     fail (message) {
       throw new BadService(message)
     }

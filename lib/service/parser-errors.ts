@@ -1,9 +1,11 @@
-import type { Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
 import { formatDate } from '../http/date.ts'
 import { problem, formatProblem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
+import { getServiceInfo } from '../registry.ts'
 
 // Responds to what the HTTP parser of Node.js rejects. There is no request, so Fastify is not involved.
 
@@ -70,89 +72,33 @@ function toParserProblem (error: ParserError): Problem {
   return problemsByCode[error.code ?? '']?.(error) ?? problem('bad-request')
 }
 
-/** The last response that was begun, by connection. */
-export type PendingResponses = WeakMap<Duplex, ServerResponse>
+// The last response that was begun, by connection.
+const lastResponses = new WeakMap<Duplex, ServerResponse>()
 
-/**
- * Sends problems instead of the errors of Fastify. Its listener looks like a `clientErrorHandler` of the app, so every
- * listener is called, and what it sends decides whether it is replaced.
- */
-export function handleParserErrors (server: Server, responses: PendingResponses, base: string | undefined): void {
-  const listeners = server.listeners('clientError')
-  server.removeAllListeners('clientError')
-  server.on('clientError', (error: ParserError, socket) => {
-    let isRefused = false
-    for (const listener of listeners) {
-      const calls = recordCalls(socket, () => listener.call(server, error, socket))
-      if (isRefusal(calls, socket)) isRefused = true
-      else for (const { name, args } of calls) Reflect.apply(socket[name], socket, args)
-    }
-    if (!isRefused || socket.destroyed) return
-    const previous = responses.get(socket)
+/** Records which response was begun last on each connection, before Fastify handles the request. */
+export function recordResponses (server: Server): void {
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    lastResponses.set(request.socket, response)
+  })
+}
+
+/** The option `clientErrorHandler` of Fastify, which calls it as a method of the app. */
+export function handleParserError (this: FastifyInstance, error: ParserError, socket: Duplex): void {
+  if (socket.destroyed) return
+  const previous = lastResponses.get(socket)
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+  } else if (previous?.headersSent === true && !previous.req.complete) {
     // The error is in the content of a request that is already answered.
-    if (previous?.headersSent === true && !previous.req.complete) {
-      if (previous.writableFinished) socket.end(() => socket.destroy())
-      else socket.destroy(error)
-    } else {
-      endInOrder(socket, { problem: toParserProblem(error), base, previous })
-    }
-  })
-}
-
-interface SocketCall {
-  readonly name: 'write' | 'end' | 'destroy'
-  readonly args: readonly unknown[]
-}
-
-/** Returns what a listener does with the socket, without doing it. What it does later, after an await, is done. */
-function recordCalls (socket: Duplex, callListener: () => void): SocketCall[] {
-  const calls: SocketCall[] = []
-  const record = (name: SocketCall['name'], result: unknown) => (...args: unknown[]) => {
-    calls.push({ name, args })
-    return result
+    if (previous.writableFinished) socket.end(() => socket.destroy())
+    else socket.destroy(error)
+  } else {
+    const end = () => endWithProblem(socket, toParserProblem(error), getServiceInfo(this).problems)
+    // In a pipeline, the response to the previous request comes first.
+    const isPending = previous !== undefined && !previous.writableFinished && previous.req.complete
+    if (isPending) previous.once('close', end)
+    else end()
   }
-  const { write, end, destroy } = socket
-  Object.assign(socket, {
-    write: record('write', true),
-    end: record('end', socket),
-    destroy: record('destroy', socket)
-  })
-  try {
-    callListener()
-  } finally {
-    Object.assign(socket, { write, end, destroy })
-  }
-  return calls
-}
-
-/** A response with nothing but an error of Fastify, as its docs show the default of `clientErrorHandler`. */
-const fastifyError = new RegExp([
-  '^HTTP/1\\.1 (?<status>\\d{3}) (?<reason>[^\\r]+)',
-  'Content-Length: \\d+',
-  'Content-Type: application/json',
-  '',
-  '\\{"error":"\\k<reason>","message":"[^"]*","statusCode":\\k<status>\\}$'
-].join('\r\n'))
-
-/** Whether a listener sends an error of Fastify, or closes a connection to which nothing can be sent. */
-function isRefusal (calls: readonly SocketCall[], socket: Duplex): boolean {
-  const sent = calls.filter(({ name }) => name !== 'destroy')
-  if (sent.length === 0) return calls.length > 0 && !socket.writable
-  return fastifyError.test(sent.map(({ args: [text = ''] }) => String(text)).join(''))
-}
-
-interface LastResponse {
-  readonly problem: Problem
-  readonly base: string | undefined
-  /** The response that was begun before on this connection. */
-  readonly previous: ServerResponse | undefined
-}
-
-/** Ends the connection with a problem. In a pipeline, the response to the previous request comes first. */
-export function endInOrder (socket: Duplex, { problem, base, previous }: LastResponse): void {
-  const isPending = previous !== undefined && !previous.writableFinished && previous.req.complete
-  if (isPending) previous.once('close', () => endWithProblem(socket, problem, base))
-  else endWithProblem(socket, problem, base)
 }
 
 function endWithProblem (socket: Duplex, problem: Problem, base: string | undefined): void {

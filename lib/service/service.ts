@@ -12,13 +12,12 @@ import { createDocumentPath } from './document.ts'
 import { buildHome } from './home.ts'
 import { parseOptions } from './options.ts'
 import type { ServiceOptions, ServiceSettings } from './options.ts'
+import { recordResponses } from './parser-errors.ts'
 import { servePath } from './path.ts'
 import type { ServicePath } from './path.ts'
 import { createLivenessProbe, createReadinessProbe } from './probes.ts'
 import { createErrorHandler, sendProblem } from './reply.ts'
-import { installRequestChecks } from './request-checks.ts'
-import { limitStreams, setRequestTimeout } from './request-timeout.ts'
-import { setResponseTimeout } from './response-timeout.ts'
+import { createRequestCheck } from './request-checks.ts'
 import { createYieldingConstraints } from './yielding.ts'
 import type { YieldingConstraints } from './yielding.ts'
 
@@ -30,29 +29,11 @@ async function plugin (app: FastifyInstance, options: ServiceOptions): Promise<v
   await app.register(registry)
   const { home = '/', title = 'API' } = settings
   setServiceInfo(app, { ...settings, home: home === false ? undefined : { href: home, title } })
-  setRequestTimeout(app, settings.requestTimeout)
-  limitStreams(app, settings.maxConcurrentStreams)
-  setResponseTimeout(app, settings.responseTimeout)
-  let isClosing = false
-  app.addHook('onReady', async () => installRequestChecks(app.server, {
-    methods: app.supportedMethods,
-    problems: settings.problems,
-    isClosing: () => isClosing
-  }))
-  app.addHook('preClose', async () => {
-    isClosing = true
-  })
+  recordResponses(app.server)
+  app.addHook('onRequest', createRequestCheck(app.supportedMethods, settings.problems))
   if (settings.appErrors) {
     app.setErrorHandler(createErrorHandler(settings.problems))
     app.setNotFoundHandler((_request, reply) => sendProblem(problem('not-found'), settings.problems, reply))
-    // A client that waits for 100 (Continue) gets 404 before its content is read. A 404 handler of the app may read it.
-    app.addHook('onRequest', (request, reply, done) => {
-      if (request.is404 && request.headers.expect !== undefined) {
-        sendProblem(problem('not-found'), settings.problems, reply)
-      } else {
-        done()
-      }
-    })
   }
   const { audit: auditOptions } = settings
   if (auditOptions !== false) app.addHook('onReady', async () => audit(app, auditOptions))
@@ -90,11 +71,13 @@ function servePaths (app: FastifyInstance, scope: FastifyInstance, settings: Ser
 }
 
 /**
- * Adds what belongs to the whole service: a home document, health probes, problems for errors before a route is found,
- * and an audit. Register it once, at the root.
+ * Adds what belongs to the whole service: a home document, health probes, problems for requests that are not valid, and
+ * an audit. Register it once, at the root, before the collections.
  *
  * @example
+ * const app = Fastify(serverOptions())
  * await app.register(service, { title: 'Shop' })
  */
 export const service = fastifyPlugin(plugin, { name: 'fastify-collections-service', fastify: '5.x' })
+export { serverOptions } from './server-options.ts'
 export type { AuditOptions, HealthOptions, ServiceOptions } from './options.ts'

@@ -9,9 +9,8 @@ import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import collection from '../../lib/index.ts'
-import { service } from '../../lib/service/service.ts'
-import type { ServiceOptions } from '../../lib/service/service.ts'
-import { gate, notes } from '../app.ts'
+import { serverOptions, service } from '../../lib/service/service.ts'
+import { notes } from '../app.ts'
 import { recordRequest, resetFrame } from '../http2.ts'
 import { listen } from '../wire.ts'
 
@@ -20,32 +19,18 @@ import { listen } from '../wire.ts'
 interface TestServer {
   readonly app: FastifyInstance
   readonly client: ClientHttp2Session
-  readonly slow: ReturnType<typeof gate>
 }
 
-async function serve (t: Test, options: ServiceOptions, appOptions: object = {}): Promise<TestServer> {
+async function serve (t: Test, options: object = {}): Promise<TestServer> {
+  const own = { http2: true, forceCloseConnections: true, ...options }
   // The types of HTTP/2 differ from those of the server that the plugin is written for.
-  const app = Fastify({ http2: true, forceCloseConnections: true, ...appOptions } as unknown as FastifyServerOptions)
+  const app = Fastify(serverOptions(own as unknown as FastifyServerOptions))
   t.teardown(() => app.close())
-  const slow = gate()
-  app.post('/slow', async () => {
-    await slow.opened
-    return 'slow'
-  })
-  app.post('/unread', { onRequest: () => {} }, async () => 'never')
-  app.post('/early', {
-    onRequest: (request, reply) => {
-      reply.hijack()
-      reply.raw.writeHead(200)
-      reply.raw.write('early')
-      request.raw.resume()
-    }
-  }, async () => 'never')
-  await app.register(service, { audit: false, ...options })
+  await app.register(service, { audit: false })
   await app.register(collection, notes())
   const client = connect(`http://127.0.0.1:${await listen(app)}`)
   t.teardown(() => client.destroy())
-  return { app, client, slow }
+  return { app, client }
 }
 
 const json = { 'content-type': 'application/json' }
@@ -62,49 +47,8 @@ async function getResponse (stream: ClientHttp2Stream): Promise<[status: unknown
   return [(headers as Record<string, unknown>)[':status'], content]
 }
 
-test('with HTTP/2, a request that is not received within requestTimeout returns 408 and does nothing', async (t) => {
-  const { client, slow } = await serve(t, { requestTimeout: 500 })
-  const complete = client.request({ ':method': 'POST', ':path': '/slow', ...json })
-  complete.end('{}')
-  const stream = beginPost(client)
-  const closed = once(stream, 'close')
-  const [status, content] = await getResponse(stream)
-  t.equal(status, 408)
-  t.match(JSON.parse(content), { code: 'request-timeout', detail: /\.$/, instance: '/notes' })
-  await closed
-  t.equal(stream.rstCode, constants.NGHTTP2_NO_ERROR)
-  t.strictSame(await getResponse(client.request({ ':path': '/notes' })), [200, '[]'], 'no item is created')
-  slow.open()
-  t.strictSame(await getResponse(complete), [200, 'slow'], 'a request that is received may take longer')
-})
-
-test('with HTTP/2, a request whose content the app does not read ends after requestTimeout', async (t) => {
-  const { client } = await serve(t, { requestTimeout: 500 })
-  for (const path of ['/unread', '/early']) {
-    const stream = beginPost(client, path)
-    stream.resume()
-    await once(stream, 'close')
-    t.equal(stream.rstCode, constants.NGHTTP2_CANCEL, path)
-  }
-  t.equal((await getResponse(client.request({ ':path': '/notes' })))[0], 200)
-})
-
-test('with HTTP/2, the requestTimeout of the app takes precedence', async (t) => {
-  const { client } = await serve(t, {}, { requestTimeout: 500 })
-  t.equal((await getResponse(beginPost(client)))[0], 408)
-})
-
-test('a server of HTTP/2 that allows HTTP/1.1 has the requestTimeout for both', async (t) => {
-  for (const [options, expected] of [[{}, 60_000], [{ requestTimeout: 5 }, 5]] as const) {
-    const app = Fastify({ http2: true, https: { allowHTTP1: true }, ...options } as unknown as FastifyServerOptions)
-    t.teardown(() => app.close())
-    await app.register(service)
-    t.equal(app.server.requestTimeout, expected)
-  }
-})
-
 test('with HTTP/2, a request that the client aborts is not processed', async (t) => {
-  const { app, client } = await serve(t, {})
+  const { app, client } = await serve(t)
   const post = { ':method': 'POST', ':path': '/notes', ...json }
   const bytes = Buffer.concat([await recordRequest(post, '{"text":"a"}'), resetFrame])
   const opened = once(app.server, 'stream') as Promise<[ServerHttp2Stream]>
@@ -116,8 +60,8 @@ test('with HTTP/2, a request that the client aborts is not processed', async (t)
   t.strictSame(await getResponse(client.request({ ':path': '/notes' })), [200, '[]'])
 })
 
-test('with HTTP/2, a connection has at most maxConcurrentStreams requests at the same time', async (t) => {
-  const { app, client } = await serve(t, { maxConcurrentStreams: 5 })
+test('with HTTP/2, a connection has at most 100 requests at the same time, or as many as the app sets', async (t) => {
+  const { app, client } = await serve(t, { http: { settings: { maxConcurrentStreams: 5 } } })
   let open = 0
   let most = 0
   app.server.on('stream', (stream: ServerHttp2Stream) => {
@@ -137,14 +81,8 @@ test('with HTTP/2, a connection has at most maxConcurrentStreams requests at the
   t.equal(most, 5)
 })
 
-test('the default of maxConcurrentStreams is 100, and false leaves it to the app', async (t) => {
-  for (const [options, appOptions, expected] of [
-    [{}, {}, 100],
-    [{ maxConcurrentStreams: false }, {}, 2 ** 32 - 1],
-    [{ maxConcurrentStreams: false }, { http: { settings: { maxConcurrentStreams: 7 } } }, 7]
-  ] as const) {
-    const { client } = await serve(t, options, appOptions)
-    await once(client, 'remoteSettings')
-    t.equal(client.remoteSettings.maxConcurrentStreams, expected)
-  }
+test('the limit of requests at the same time is 100', async (t) => {
+  const { client } = await serve(t)
+  await once(client, 'remoteSettings')
+  t.equal(client.remoteSettings.maxConcurrentStreams, 100)
 })

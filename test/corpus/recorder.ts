@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { service } from '../../lib/service/service.ts'
+import { serverOptions, service } from '../../lib/service/service.ts'
 import type { ServiceOptions } from '../../lib/service/service.ts'
 import { withoutPaths } from '../app.ts'
 import Fastify from 'fastify'
@@ -64,7 +64,8 @@ export class Recorder {
     definitions: Definition | readonly Definition[],
     { service: info, ...options }: FastifyServerOptions & { service?: ServiceOptions } = {}
   ): Promise<FastifyInstance> {
-    const app = Fastify({ forceCloseConnections: true, ...options })
+    const own = { forceCloseConnections: true, ...options }
+    const app = Fastify(info === undefined ? own : serverOptions(own))
     if (info !== undefined) app.register(service, { ...withoutPaths, ...info })
     for (const definition of [definitions].flat()) app.register(collection, definition)
     await this.use(app)

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import collection, { json } from '../../lib/index.ts'
-import { service } from '../../lib/service/service.ts'
+import { serverOptions, service } from '../../lib/service/service.ts'
 import { xml } from '../../lib/formats/xml.ts'
 import type { Collection } from '../../lib/collection.ts'
 import { html } from '../../lib/formats/html.ts'
@@ -16,7 +16,7 @@ import type { Area } from './recorder.ts'
 import { define } from '../define.ts'
 
 export const serviceDocuments: Area = async (recorder) => {
-  const app = Fastify({ forceCloseConnections: true })
+  const app = Fastify(serverOptions({ forceCloseConnections: true }))
   app.register(collection, users())
   app.register(collection, { ...pages(), prefix: '/v1' } as Collection)
   app.register(service, {
@@ -34,7 +34,6 @@ export const serviceDocuments: Area = async (recorder) => {
   }
   await recorder.send('GET /nothing')
   await recorder.send('GET /%zz')
-  await recorder.send('POST /users', { content: ada, headers: { expect: 'nonsense' } })
 }
 
 export const openapi: Area = async (recorder) => {

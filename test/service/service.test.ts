@@ -1,9 +1,4 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { connect, constants, createServer } from 'node:http2'
-import type { ServerHttp2Stream } from 'node:http2'
-import type { AddressInfo, Socket } from 'node:net'
-import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import fastifyStatic from '@fastify/static'
 import Fastify from 'fastify'
@@ -17,10 +12,9 @@ import { service } from '../../lib/service/service.ts'
 import type { Definition, Storage } from '../../lib/index.ts'
 import type { ServiceOptions } from '../../lib/service/service.ts'
 import { serviceOptionNames } from '../../lib/service/options.ts'
-import { fromStream, Recipients } from '../../lib/service/response-timeout.ts'
 import { within } from '../../lib/features/within.ts'
 import { build, logged, modified, notes, request, User, users } from '../app.ts'
-import { listen, Wire } from '../wire.ts'
+import { listen } from '../wire.ts'
 
 interface Given extends FastifyServerOptions {
   options?: ServiceOptions
@@ -359,112 +353,6 @@ test('index.html of @fastify/static is served at `/`, and the probes are those o
     if (order === 'after') await chosen.register(fastifyStatic, { root })
     t.ok((await request(chosen, 'GET /')).json()._links, 'an explicit home takes precedence over a wildcard')
   }
-})
-
-test('a request that arrives too slowly returns 408, and the requestTimeout of the app is kept', async (t) => {
-  const app = await serve(t, { options: { requestTimeout: 200 } })
-  const wire = new Wire(await listen(app))
-  wire.write(['POST /notes', 'Content-Type: application/json', 'Content-Length: 100'], '{"text":')
-  t.equal((await wire.answer()).status, 408)
-  await wire.closed()
-  t.equal((await serve(t)).server.requestTimeout, 60_000)
-  t.equal((await serve(t, { requestTimeout: 5 })).server.requestTimeout, 5)
-  t.equal((await serve(t, { options: { requestTimeout: false } })).server.requestTimeout, 0)
-})
-
-test('the connection of a client that does not read its response is closed after responseTimeout', async (t) => {
-  const app = await serve(t, { options: { responseTimeout: 50 } })
-  // More than the buffers of the operating system can hold.
-  const content = Buffer.alloc(32 * 1024 * 1024)
-  app.get('/large', async () => content)
-  const port = await listen(app)
-  const connected = once(app.server, 'connection') as Promise<[Socket]>
-  const slow = new Wire(port)
-  slow.socket.pause()
-  slow.write('GET /large')
-  const [connection] = await connected
-  await once(connection, 'close')
-  t.equal(connection.destroyed, true)
-  slow.socket.resume()
-  await slow.closed()
-  t.ok(slow.rest.length < content.length, 'the response is not complete')
-  t.equal((await app.inject('/large')).rawPayload.length, content.length)
-})
-
-test('with HTTP/2, the stream of a response that the client does not read is closed', async (t) => {
-  // The types of HTTP/2 differ from those of the server that the plugin is written for.
-  const app = Fastify({ http2: true, forceCloseConnections: true } as unknown as FastifyServerOptions)
-  t.teardown(() => app.close())
-  // More than a client of HTTP/2 accepts without reading.
-  app.get('/large', async () => 'a'.repeat(1024 * 1024))
-  app.get('/small', async () => 'a')
-  await app.register(service, { responseTimeout: 50 })
-  const client = connect(`http://127.0.0.1:${await listen(app)}`)
-  t.teardown(() => client.close())
-  const unread = client.request({ ':path': '/large' })
-  await once(unread, 'close')
-  t.equal(unread.rstCode, constants.NGHTTP2_CANCEL)
-  t.equal(await text(client.request({ ':path': '/small' })), 'a', 'the connection can be used')
-})
-
-test('a stream of HTTP/2 progresses if the client reads, although as much waits as before', async (t) => {
-  const server = createServer()
-  t.teardown(() => server.close())
-  const opened = once(server, 'stream') as Promise<[ServerHttp2Stream]>
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-  t.teardown(() => client.close())
-  const reading = client.request()
-  const [stream] = await opened
-  const recipient = fromStream(stream)
-  const part = 'a'.repeat(1024 * 1024)
-  t.equal(stream.write(part), false)
-  const progress = recipient.getProgress()
-  t.equal(recipient.writableLength, part.length)
-  t.equal(recipient.getProgress(), progress)
-  reading.resume()
-  await once(stream, 'drain')
-  reading.pause()
-  stream.write(part)
-  t.equal(recipient.writableLength, part.length)
-  t.not(recipient.getProgress(), progress)
-  recipient.close()
-})
-
-test('a connection is closed if no data was sent for the whole time although data waits', (t) => {
-  const recipients = new Recipients(1000)
-  const closed: string[] = []
-  const add = (name: string, progress: number, writableLength: number) => {
-    const recipient = {
-      progress,
-      writableLength,
-      getProgress: () => recipient.progress,
-      close: () => { closed.push(name) }
-    }
-    recipients.add(recipient)
-    return recipient
-  }
-  add('stalled', 1000, 4000)
-  const gone = add('gone', 1000, 4000)
-  const streaming = add('streaming', 1000, 4000)
-  const idle = add('idle', 5000, 0)
-  recipients.closeStalled(0)
-  t.same(closed, [])
-  streaming.progress += 3000
-  recipients.delete(gone)
-  recipients.closeStalled(999)
-  t.same(closed, [])
-  recipients.closeStalled(1000)
-  t.same(closed, ['stalled'])
-  idle.writableLength = 9000
-  recipients.closeStalled(1001)
-  streaming.writableLength = 0
-  recipients.closeStalled(1998)
-  t.same(closed.filter((name) => name !== 'stalled'), [], 'the time begins again when data is sent')
-  recipients.closeStalled(2001)
-  t.ok(closed.includes('idle'))
-  t.notOk(closed.includes('streaming'))
-  t.end()
 })
 
 test('liveness always returns 200; readiness returns 503 and names the storage that does not respond', async (t) => {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import autoload from '@fastify/autoload'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
-import { service } from 'fastify-collections/service'
+import { serverOptions, service } from 'fastify-collections/service'
 import type { Config } from './config.ts'
 
 declare module 'fastify' {
@@ -13,7 +13,7 @@ declare module 'fastify' {
 
 /** Creates the app, ready for `listen()` or `inject()`. */
 export async function build (config: Config, options: FastifyServerOptions = {}): Promise<FastifyInstance> {
-  const app = Fastify(options)
+  const app = Fastify(serverOptions(options))
   app.decorate('config', config)
   // A home document at /, and health probes at /healthz and /readyz. It also checks the setup at start.
   await app.register(service)
