@@ -33,8 +33,6 @@ export interface ServiceInfo {
   readonly problems?: string | undefined
   /** The URI of the OpenAPI document. */
   readonly description?: string | undefined
-  /** The URI of the documentation for people. */
-  readonly documentation?: string | undefined
   /** The path and the title of the home document. */
   readonly home?: { readonly href: string, readonly title: string } | undefined
 }

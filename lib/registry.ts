@@ -94,9 +94,9 @@ export function getServiceInfo (app: FastifyInstance): ServiceInfo {
 
 export function setServiceInfo (
   app: FastifyInstance,
-  { problems, description, documentation, home }: ServiceInfo
+  { problems, description, home }: ServiceInfo
 ): void {
-  Object.assign(getServiceInfo(app), { problems, description, documentation, home })
+  Object.assign(getServiceInfo(app), { problems, description, home })
 }
 
 /** Collections at the same path with the same constraints are reached by the same requests. */

@@ -68,7 +68,6 @@ interface BuildOptions extends FastifyServerOptions {
 /** The service without its own routes and checks. */
 export const withoutPaths: ServiceOptions = {
   home: false,
-  catalog: false,
   health: { live: false, ready: false },
   audit: false
 }

@@ -347,7 +347,7 @@ const mistakes: Readonly<
   FST_COLLECTION_BAD_SERVICE: [
     ['an option of the service that does not exist', () => serve({ hom: '/' }), /"hom".*home, title/],
     ['a home that is no path', () => serve({ home: 'home' }), /home is "home".*begins with "\/", or false/],
-    ['a catalog that is a path', () => serve({ catalog: '/catalog' }), /true or false/],
+    ['errors of the app that are no boolean', () => serve({ appErrors: '/errors' }), /true or false/],
     ['a title that is no text', () => serve({ title: 5 }), /title is 5.*a string/],
     ['problems of the service without an absolute URI', () => serve({ problems: '/problems/' }), /absolute URI/],
     ['a prefix, which a wrapped plugin does not have', () => serve({ prefix: '/v1' }), /"prefix"/],

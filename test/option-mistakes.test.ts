@@ -135,7 +135,7 @@ const callees: Readonly<Record<string, Callee>> = {
     isPlugin: true,
     valid: { audit: false },
     optional: [
-      'home', 'title', 'catalog', 'description', 'documentation', 'client', 'problems', 'appErrors', 'health', 'audit'
+      'home', 'title', 'description', 'client', 'problems', 'appErrors', 'health', 'audit'
     ]
   },
   batch: {
@@ -220,7 +220,7 @@ test('mistakes say what to do', async (t) => {
     [call('postgres', null), /The options of postgres\(\) are null\. Make them an object with table/],
     [call('mysql', { consistentReads: 1 }), /consistentReads of mysql\(\) is a number\. It must be true or false/],
     [call('service', { health: 5 }), /health is 5\. It must be an object with live, ready/],
-    [call('service', { audit: 5 }), /audit is 5\. It must be false or an object with strict, origin/],
+    [call('service', { audit: 5 }), /audit is 5\. It must be false or an object with strict/],
     [call('batch', { collections: [orders], idempotency: 5 }), /idempotency is 5\. Make it an object with required/],
     [call('batch', { collections: [orders], route: null }), /route is null\. Make it an object/],
     [call('define', { ...callees.define!.valid, prefix: '/v1' }), /no option "prefix"\. Pass it to register: app\.register\(collection, \{ \.\.\.definition, prefix \}\)/],

@@ -26,7 +26,7 @@ export async function build (database: Database, further: number): Promise<Fasti
   app.addHook('onClose', () => database.close())
   await app.register(closeConnections)
   await app.register(registry)
-  await app.register(service, { title: 'Example service', description: '/reference/json', documentation: '/reference' })
+  await app.register(service, { title: 'Example service', description: '/reference/json' })
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',

@@ -213,6 +213,4 @@ export interface Capabilities {
   readonly authenticates: boolean
   /** The URL of the service description (RFC 8631). */
   readonly description: string | undefined
-  /** The URL of the documentation for people (RFC 8631). */
-  readonly documentation: string | undefined
 }

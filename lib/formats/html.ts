@@ -144,8 +144,7 @@ function createContext (read: JsonSchema): PageContext {
       counts: false,
       limit: { default: 20, maximum: 100 },
       authenticates: false,
-      description: undefined,
-      documentation: undefined
+      description: undefined
     },
     path: '',
     search: '',

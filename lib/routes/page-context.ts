@@ -35,8 +35,7 @@ function describeCapabilities (collection: Collection, { type, lists }: View): C
     counts: parameters.has('count'),
     limit,
     authenticates: access?.authenticate !== undefined,
-    description: service.description,
-    documentation: service.documentation
+    description: service.description
   }
 }
 

@@ -154,10 +154,10 @@ async function withoutInfo<Result> (log: object, work: () => Promise<Result>): P
 }
 
 /** Checks all collections of the app. Findings are logged; with `strict` they are thrown. */
-export async function audit (app: FastifyInstance, { strict, origin }: AuditSettings): Promise<void> {
+export async function audit (app: FastifyInstance, { strict }: AuditSettings): Promise<void> {
   const findings: string[] = []
   for (const served of getRegistered(app)) {
-    const inspection = await withoutInfo(app.log, () => inspectCollection(app, served, origin))
+    const inspection = await withoutInfo(app.log, () => inspectCollection(app, served))
     if (inspection === undefined) continue
     for (const [code, { check, fix }] of Object.entries(auditRules)) {
       const mistake = check(inspection)

@@ -2,9 +2,10 @@ import { BadTable } from '../errors.ts'
 import type { ServedCollection } from '../registry.ts'
 import { findMistakes, groupByStorage, type StorageGroup } from '../storage-check.ts'
 import type { Storage } from '../storage/contract.ts'
-import type { ServiceSettings } from './options.ts'
 
-type HealthSettings = Pick<ServiceSettings['health'], 'deadline' | 'fresh'>
+/** How long each storage may take to respond, and how long the result of a check is reused, in milliseconds. */
+const deadline = 1000
+const reuse = 1000
 
 interface Failure {
   readonly name: string
@@ -14,29 +15,25 @@ interface Failure {
 /** Checks whether the storages respond. All are checked at once, and the result is reused for a while. */
 export class Health {
   readonly #collections: readonly ServedCollection[]
-  readonly #settings: HealthSettings
   #last: { readonly until: number, readonly failures: Promise<readonly Failure[]> } | undefined
 
-  constructor (collections: readonly ServedCollection[], settings: HealthSettings) {
+  constructor (collections: readonly ServedCollection[]) {
     this.#collections = collections
-    this.#settings = settings
   }
 
   /** Returns the storages that do not respond. */
   findFailures (): Promise<readonly Failure[]> {
     const now = performance.now()
     if (this.#last === undefined || now > this.#last.until) {
-      this.#last = { until: now + this.#settings.fresh, failures: this.#checkStorages() }
+      this.#last = { until: now + reuse, failures: this.#checkStorages() }
     }
     return this.#last.failures
   }
 
   async #checkStorages (): Promise<readonly Failure[]> {
-    const { deadline } = this.#settings
     const results = await Promise.all(groupByStorage(this.#collections).map(async (group) => {
       const [{ baseStorage, name, id }] = group
-      const reason = await findReadFailure(baseStorage, id.property, deadline) ??
-        await findTableMistake(group, deadline)
+      const reason = await findReadFailure(baseStorage, id.property) ?? await findTableMistake(group)
       return reason === undefined ? [] : [{ name, reason }]
     }))
     return results.flat()
@@ -44,13 +41,13 @@ export class Health {
 }
 
 /** Checks a storage that could not be checked at boot. If the check fails again, the storage counts as healthy. */
-async function findTableMistake (group: StorageGroup, deadline: number): Promise<Error | undefined> {
+async function findTableMistake (group: StorageGroup): Promise<Error | undefined> {
   const mistakes = await findMistakes(group, deadline).catch(() => [])
   return mistakes.length === 0 ? undefined : new BadTable(mistakes.join('\n'))
 }
 
 /** Reads one item, and returns why that failed; undefined if it succeeded in time. */
-async function findReadFailure (storage: Storage<object>, property: string, deadline: number): Promise<unknown> {
+async function findReadFailure (storage: Storage<object>, property: string): Promise<unknown> {
   const controller = new AbortController()
   const { signal } = controller
   const timeout = new Promise((resolve) => {

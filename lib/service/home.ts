@@ -5,7 +5,7 @@ import type { LinkValue } from '../http/link.ts'
 import type { ServedCollection } from '../registry.ts'
 import type { Document } from './document.ts'
 import type { ServiceSettings } from './options.ts'
-import { catalogPath, getCollectionLinks, getDescriptionLinks } from './links.ts'
+import { getCollectionLinks, getDescriptionLinks } from './links.ts'
 
 /** Builds the home document: HAL with registered relations. Links of one relation differ by `name`. */
 export function buildHome (
@@ -13,10 +13,7 @@ export function buildHome (
   settings: ServiceSettings,
   collections: readonly ServedCollection[]
 ): Document {
-  const links = (): LinkValue[] => {
-    const descriptions = getDescriptionLinks(settings)
-    return settings.catalog ? [{ href: catalogPath, rel: 'api-catalog' }, ...descriptions] : descriptions
-  }
+  const links = (): LinkValue[] => getDescriptionLinks(settings)
   return {
     path,
     mediaTypes: [json.mediaType, hal.mediaType],

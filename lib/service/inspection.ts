@@ -24,11 +24,13 @@ export interface Inspection extends ServedCollection {
 
 const pathParameter = /:(\w+)(?:\([^/]*\))?/g
 
+/** Of the simulated browser. */
+const origin = 'https://audit.example'
+
 /** Inspects a collection from outside. Returns undefined if its routes need more than a path, such as a host. */
 export async function inspectCollection (
   app: FastifyInstance,
-  served: ServedCollection,
-  origin: string
+  served: ServedCollection
 ): Promise<Inspection | undefined> {
   const { path, collection: { name } } = served
   const url = path.replace(pathParameter, 'audit')

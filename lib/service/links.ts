@@ -2,15 +2,9 @@ import type { LinkValue } from '../http/link.ts'
 import type { ServedCollection } from '../registry.ts'
 import type { ServiceSettings } from './options.ts'
 
-/** RFC 9727, section 3. */
-export const catalogPath = '/.well-known/api-catalog'
-
-/** Returns the links to descriptions of the service: RFC 8631, section 4. */
-export function getDescriptionLinks ({ description, documentation }: ServiceSettings): LinkValue[] {
-  const links: LinkValue[] = []
-  if (description !== undefined) links.push({ href: description, rel: 'service-desc' })
-  if (documentation !== undefined) links.push({ href: documentation, rel: 'service-doc' })
-  return links
+/** Returns the link to the description of the service: RFC 8631, section 4. */
+export function getDescriptionLinks ({ description }: ServiceSettings): LinkValue[] {
+  return description === undefined ? [] : [{ href: description, rel: 'service-desc' }]
 }
 
 interface CollectionLink {

@@ -32,14 +32,6 @@ export interface ServiceOptions {
    */
   title?: string
   /**
-   * Whether `/.well-known/api-catalog` is served.
-   *
-   * @default true
-   * @example
-   * await app.register(service, { catalog: false })
-   */
-  catalog?: boolean
-  /**
    * The URI of the OpenAPI document.
    *
    * @default none
@@ -47,14 +39,6 @@ export interface ServiceOptions {
    * await app.register(service, { description: '/openapi.json' })
    */
   description?: string
-  /**
-   * The URI of the documentation.
-   *
-   * @default none
-   * @example
-   * await app.register(service, { documentation: '/docs' })
-   */
-  documentation?: string
   /**
    * Whether browsers can import the client from the service, or the path of the module.
    *
@@ -85,7 +69,7 @@ export interface ServiceOptions {
    *
    * @default both are served
    * @example
-   * await app.register(service, { health: { ready: '/ready', deadline: 500 } })
+   * await app.register(service, { health: { ready: '/ready' } })
    */
   health?: HealthOptions
   /**
@@ -116,22 +100,6 @@ export interface HealthOptions {
    * health: { ready: '/ready' }
    */
   ready?: string | false
-  /**
-   * How long each storage may take to respond, in milliseconds.
-   *
-   * @default 1000
-   * @example
-   * health: { deadline: 500 }
-   */
-  deadline?: number
-  /**
-   * How long the result of a check is reused, in milliseconds.
-   *
-   * @default 1000
-   * @example
-   * health: { fresh: 5000 }
-   */
-  fresh?: number
 }
 
 /** The option `audit`. */
@@ -144,20 +112,10 @@ export interface AuditOptions {
    * audit: { strict: true }
    */
   strict?: boolean
-  /**
-   * An origin that the CORS settings of the app allow.
-   *
-   * @default 'https://audit.example'
-   * @example
-   * audit: { origin: 'https://app.example.com' }
-   */
-  origin?: string
 }
 
-type OptionWithDefault = 'appErrors' | 'catalog'
-
-type FlatOptions = Omit<ServiceOptions, OptionWithDefault | 'client' | 'health' | 'audit'> &
-  Required<Pick<ServiceOptions, OptionWithDefault>>
+type FlatOptions = Omit<ServiceOptions, 'appErrors' | 'client' | 'health' | 'audit'> &
+  Required<Pick<ServiceOptions, 'appErrors'>>
 
 export type ServiceSettings = Readonly<FlatOptions> & {
   /** The path of the module of the client; undefined if it is not served. */
@@ -165,12 +123,9 @@ export type ServiceSettings = Readonly<FlatOptions> & {
   readonly health: {
     readonly live: string | false | undefined
     readonly ready: string | false | undefined
-    readonly deadline: number
-    readonly fresh: number
   }
   readonly audit: false | {
     readonly strict: boolean
-    readonly origin: string
   }
 }
 
@@ -184,11 +139,6 @@ const pathOrBoolean: OptionKind = {
   matches: (value) => value === true || path.matches(value)
 }
 
-const milliseconds: OptionKind = {
-  kind: 'a whole number of milliseconds',
-  matches: (value) => typeof value === 'number' && Number.isInteger(value) && value >= 1 && value < 2 ** 31
-}
-
 const absoluteUri: OptionKind = {
   kind: 'an absolute URI',
   matches: (value) => typeof value === 'string' && URL.canParse(value)
@@ -197,21 +147,16 @@ const absoluteUri: OptionKind = {
 const optionTable = {
   home: path,
   title: string,
-  catalog: { ...boolean, default: true },
   description: string,
-  documentation: string,
   client: pathOrBoolean,
   problems: absoluteUri,
   appErrors: { ...boolean, default: false },
   health: group({
     live: path,
-    ready: path,
-    deadline: { ...milliseconds, default: 1000 },
-    fresh: { ...milliseconds, default: 1000 }
+    ready: path
   }),
   audit: valueOrGroup(onlyFalse, group({
-    strict: { ...boolean, default: false },
-    origin: { ...string, default: 'https://audit.example' }
+    strict: { ...boolean, default: false }
   }))
 } satisfies Record<keyof ServiceOptions, Option>
 
@@ -220,9 +165,11 @@ export const serviceOptionNames: readonly string[] = listNames(optionTable)
 
 /** Where an option belongs that is not one of the service. */
 const places: Readonly<Record<string, string>> = {
+  documentation: 'Link to it where people look for it; programs use "description". ',
+  catalog: 'Its home document lists the collections. ',
   requestTimeout: 'Pass it to Fastify, as in Fastify(serverOptions({ requestTimeout: 10_000 })). ',
   responseTimeout: 'Set a timeout for slow clients in the proxy: see docs/service.md. ',
-  maxConcurrentStreams: 'Pass it to Fastify, as in serverOptions({ http2: true, http: { settings: { maxConcurrentStreams } } }). '
+  maxConcurrentStreams: 'Pass it to Fastify in serverOptions({ http: { settings: { maxConcurrentStreams } } }). '
 }
 
 /** Checks the options and adds defaults. */

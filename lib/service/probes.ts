@@ -25,7 +25,7 @@ interface ReadinessOptions {
 
 /** Returns 200 if all storages respond, or 503 with the names of the collections whose storage does not. */
 export function createReadinessProbe (path: string, { settings, collections, log }: ReadinessOptions): ServicePath {
-  const health = new Health(collections, settings.health)
+  const health = new Health(collections)
   return {
     path,
     config,

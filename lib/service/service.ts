@@ -6,7 +6,6 @@ import { getRegistered, registry, setServiceInfo } from '../registry.ts'
 import { handleContentCoding } from '../response/content-coding.ts'
 import { keepCookiesPrivate } from '../response/cookies.ts'
 import { audit } from './audit.ts'
-import { buildCatalog } from './catalog.ts'
 import { buildClientModule } from './client-module.ts'
 import { createDocumentPath } from './document.ts'
 import { buildHome } from './home.ts'
@@ -65,7 +64,6 @@ function servePaths (app: FastifyInstance, scope: FastifyInstance, settings: Ser
   }
 
   serve(settings.home, '/', (path) => createDocumentPath(buildHome(path, settings, collections), problems))
-  if (settings.catalog) servePath(scope, createDocumentPath(buildCatalog(settings, collections), problems))
   serve(health.live, '/healthz', createLivenessProbe)
   serve(health.ready, '/readyz', (path) => createReadinessProbe(path, { settings, collections, log }))
 }

@@ -709,7 +709,7 @@ test(
       collection,
       define({ name: 'people', schema: Person, storage: memory(), formats: [json, html] })
     )
-    await app.register(service, { ...withoutPaths, description: '/reference/json', documentation: '/reference/' })
+    await app.register(service, { ...withoutPaths, description: '/reference/json' })
     await app.listen()
     const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
     const { page, complaints } = await open(t, `${origin}/people`)

@@ -22,13 +22,12 @@ export const serviceDocuments: Area = async (recorder) => {
   app.register(service, {
     title: 'Corpus',
     description: '/openapi.json',
-    documentation: 'https://example.com/',
     problems: 'https://example.com/problems/'
   })
   await recorder.use(app)
   const home = await recorder.send('GET /')
   await recorder.send('GET /', { headers: { 'if-none-match': home.etag } })
-  for (const target of ['/', '/.well-known/api-catalog', '/healthz', '/readyz']) {
+  for (const target of ['/', '/healthz', '/readyz']) {
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) await recorder.send(`${method} ${target}`)
     await recorder.send(`GET ${target}`, { headers: { accept: 'image/png' } })
   }

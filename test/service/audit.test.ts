@@ -106,14 +106,6 @@ const cases: ReadonlyArray<readonly [what: string, found: readonly string[], giv
     ['CORS_METHODS'],
     { before: async (app) => app.register(cors, { origin: [/app\.example$/], strictPreflight: false }) }
   ],
-  [
-    'CORS for one origin, requested by it',
-    ['CORS_METHODS', 'CORS_FIELDS'],
-    {
-      before: async (app) => app.register(cors, { origin: [/app\.example$/], strictPreflight: false }),
-      audit: { origin: 'https://app.example' }
-    }
-  ],
   ...(['GET', 'GET,POST'] as const).map((methods) => [
     `CORS with ${methods} for a custom action`,
     methods === 'GET' ? ['CORS_METHODS'] : [],

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { test } from 'tap'
@@ -442,23 +443,28 @@ for (const { name, skip, open } of databases) {
       })
       t.teardown(() => app.close())
       await app.register(collection, users())
-      await app.register(service, { health: { fresh: 1, deadline: 20_000 }, audit: false })
+      await app.register(service, { audit: false })
       await app.ready()
       t.match(lines, [
         { msg: 'the storage of the collection users could not be checked', err: { message: /users.* does not exist/ } }
       ])
-      const ready = async (): Promise<number> => {
-        await new Promise((resolve) => setTimeout(resolve, 5))
-        return (await app.inject('/readyz')).statusCode
+      /** Waits for a status: the result of a check is reused, and a busy machine may not respond in time. */
+      const waitForStatus = async (status: number): Promise<void> => {
+        while ((await app.inject('/readyz')).statusCode !== status) await wait(100)
       }
-      t.equal(await ready(), 503)
+      await waitForStatus(503)
       await freshTable(database)
-      t.equal(await ready(), 503)
-      t.match(lines.at(-1), { err: { code: 'FST_COLLECTION_BAD_TABLE', message: /does not keep email unique/ } })
+      lines.length = 0
+      while (!lines.some(({ err }) => Object(err).code === 'FST_COLLECTION_BAD_TABLE')) {
+        t.equal((await app.inject('/readyz')).statusCode, 503)
+        await wait(100)
+      }
+      t.match(lines.at(-1), { err: { message: /does not keep email unique/ } })
       await database.run('CREATE UNIQUE INDEX x ON users (email)')
-      t.equal(await ready(), 200)
+      await waitForStatus(200)
       await database.run(name === 'mysql' ? 'DROP INDEX x ON users' : 'DROP INDEX x')
-      t.equal(await ready(), 200, 'a valid table is not checked again')
+      await wait(1100)
+      await waitForStatus(200)
     })
   })
 }
@@ -477,7 +483,7 @@ for (const { name, skip, open } of databases) {
       const app = Fastify()
       t.teardown(() => app.close())
       await app.register(collection, withReceipts ? users.with(idempotency()) : users)
-      await app.register(service, { health: { fresh: 1, deadline: 20_000 }, audit: false })
+      await app.register(service, { audit: false })
       // Each repeats the check.
       for (let count = 0; count < 3; count++) await app.inject('/readyz')
       t.same(warnings.map(({ code }) => code), ['FST_COLLECTION_NO_TABLE'], 'it is printed once')

@@ -23,9 +23,7 @@ ${list}
 }
 
 const labels: Readonly<Record<string, string>> = {
-  'service-doc': 'API reference',
-  'service-desc': 'API description',
-  'api-catalog': 'API catalog'
+  'service-desc': 'API description'
 }
 
 function renderLinks (links: Home['links']): Markup | undefined {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { PageContext, Capabilities } from '../format.ts'
+import type { PageContext } from '../format.ts'
 import { markup, Markup } from './markup.ts'
 import { script } from './script.ts'
 import { style } from './style.ts'
@@ -40,26 +40,19 @@ ${content}
 `.text
 }
 
-/** Renders the links to the API reference, and who is signed in. */
+/** Renders the link to the description of the API, and who is signed in. */
 export function renderAside ({ capabilities, caller }: PageContext): Markup | undefined {
-  const items = renderServiceLinks(capabilities)
-  if (capabilities.authenticates) {
+  const { authenticates, description } = capabilities
+  const items: Markup[] = []
+  if (description !== undefined) {
+    items.push(markup`<li><a href="${description}" rel="service-desc">API description</a></li>`)
+  }
+  if (authenticates) {
     items.push(caller === undefined
       ? markup`<li>Not signed in</li>`
       : markup`<li>Signed in as <bdi class="caller">${caller}</bdi></li>`)
   }
   return items.length === 0 ? undefined : markup`<ul class="aside" aria-label="Service">${items}</ul>`
-}
-
-function renderServiceLinks ({ documentation, description }: Capabilities): Markup[] {
-  const links: Markup[] = []
-  if (documentation !== undefined) {
-    links.push(markup`<li><a href="${documentation}" rel="service-doc">API reference</a></li>`)
-  }
-  if (description !== undefined) {
-    links.push(markup`<li><a href="${description}" rel="service-desc">API description</a></li>`)
-  }
-  return links
 }
 
 function renderTrail (trail: PageContext['trail']): Markup[] {
