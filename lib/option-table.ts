@@ -29,7 +29,6 @@ import {
   group,
   listNames,
   object,
-  oneOf,
   onlyFalse,
   string,
   valueOrGroup
@@ -105,8 +104,6 @@ const optionTable = {
   etag: {
     ...group({
       required: { ...boolean, default: false },
-      acceptWeak: { ...boolean, default: false },
-      onPut: { ...oneOf('exact', 'always'), default: 'exact' },
       version: { ...string, default: '' }
     }),
     isShared: true

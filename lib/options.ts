@@ -186,23 +186,6 @@ export interface EtagOptions {
    */
   required?: boolean
   /**
-   * Whether If-Match accepts a tag that a proxy has made weak.
-   *
-   * @default false
-   * @example
-   * etag: { acceptWeak: true }
-   */
-  acceptWeak?: boolean
-  /**
-   * Whether the response to a PUT has an ETag only if the item was stored exactly as sent (RFC 9110, section 9.3.4), or
-   * always.
-   *
-   * @default 'exact'
-   * @example
-   * etag: { onPut: 'always' }
-   */
-  onPut?: 'exact' | 'always'
-  /**
    * A text that changes when something else changes that responses contain, such as a value that the function `links`
    * reads from the environment. It is part of every entity tag.
    *
@@ -399,7 +382,7 @@ export interface Options<Schema extends ObjectSchema, Item extends object = Item
   /**
    * Entity tags and preconditions.
    *
-   * @default { required: false, acceptWeak: false, onPut: 'exact', version: '' }
+   * @default { required: false, version: '' }
    * @example
    * etag: { required: true }
    */

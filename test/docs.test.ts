@@ -219,7 +219,7 @@ const requests: Readonly<Record<string, Readonly<Record<string, CreateQuestion>>
     'GET, HEAD: there are more pages': () => ({ at: '?limit=1' }),
     'GET, HEAD: If-None-Match contains the tag of the page': (tag) => ({ headers: { 'if-none-match': tag } }),
     'GET, HEAD: If-Match contains another tag': () => ({ headers: { 'if-match': '"other"' } }),
-    'GET, HEAD: count=true, or Prefer: count=exact': () => ({ headers: { prefer: 'count=exact' } }),
+    'GET, HEAD: count=true': () => ({ at: '?count=true' }),
     'GET, HEAD: limit, cursor, sort, fields or count is invalid': () => ({ at: '?sort=colour' }),
     'GET, HEAD: a filter value is invalid': () => ({ at: '?updatedAt.gte=yesterday' }),
     'GET, HEAD: an unknown query parameter': () => ({ at: '?colour=red' }),
@@ -314,10 +314,6 @@ const requests: Readonly<Record<string, Readonly<Record<string, CreateQuestion>>
     'GET, HEAD: no item can have the id': () => ({ at: '/none' }),
     'GET, HEAD: Accept matches no format': () => ({ headers: { accept: 'image/png' } }),
     'PUT: the item is replaced': () => ({ payload: { email: '3' } }),
-    "PUT: the item is replaced, etag: { onPut: 'always' }": () => ({
-      payload: { email: '3' },
-      given: { etag: { onPut: 'always' } }
-    }),
     'PUT: the item is replaced, Prefer: return=minimal': () => ({
       payload: { email: '3' },
       headers: { prefer: 'return=minimal' }

@@ -67,8 +67,7 @@ export function routes (
     path,
     { schema: { querystring: query, response: { 200: { type: 'array', items: read }, '4xx': problem } } },
     async (request, reply) => {
-      const preferred = request.headers.prefer === 'count=exact'
-      const storageQuery = toStorageQuery(request.query, preferred || request.query.count)
+      const storageQuery = toStorageQuery(request.query, request.query.count)
       if (storageQuery.after !== undefined && storageQuery.after.length !== storageQuery.order.length) {
         return refuse(reply, 'invalid-query', { detail: 'after is no position in this order.' })
       }
@@ -76,11 +75,10 @@ export function routes (
       let versions = `${page.more} `
       for (const entry of page.entries) versions += `${entry.id} ${entry.version} `
       const tag = `"${hash('sha1', versions, 'base64url')}"`
-      reply.header('vary', 'Accept, Prefer').header('etag', tag)
+      reply.header('vary', 'Accept').header('etag', tag)
       const others = links(request.url, request.query, page)
       if (others !== undefined) reply.header('link', others)
       if (page.total !== undefined) reply.header('x-total-count', page.total)
-      if (preferred) reply.header('preference-applied', 'count=exact')
       const field = request.headers['if-none-match']
       if (field !== undefined && noneMatches(field, tag)) return reply.code(304).send()
       return page.entries.map((entry) => entry.item)

@@ -101,7 +101,7 @@ function readContent ({ target: { action }, view: { type } }: PreparedPart, cont
 
 function readQuery ({ target: { action }, own }: PreparedPart, { lists }: View): ListQuery | Problem {
   const { address: { query, search } } = own
-  const request = { query, search, preferences: {} }
+  const request = { query, search }
   if (action.at === 'item') return parseItemQuery(lists, request)
   return action.aggregate?.parseString(lists, request) ?? parseListQuery(lists, request)
 }

@@ -37,8 +37,7 @@ export function checkPreconditions (
   }
   const version = entry && presentation.type.getVersion(entry)
   const current = version === undefined ? undefined : getValidators(request, { version, modified })
-  const { acceptWeak: weak } = presentation.inputs.http.etag
-  const outcome = evaluatePreconditions({ safe: false, fields: headers, current, weak })
+  const outcome = evaluatePreconditions({ safe: false, fields: headers, current })
   return outcome === 'failed' ? preconditionFailed(headers, version) : undefined
 }
 

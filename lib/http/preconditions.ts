@@ -27,8 +27,6 @@ export interface ConditionalRequest {
   readonly fields: PreconditionFields
   /** Undefined if the target does not exist. */
   readonly current: Validators | undefined
-  /** Whether If-Match ignores `W/` in front of a current tag. Some intermediaries add it. */
-  readonly weak?: boolean
 }
 
 export type Outcome = 'proceed' | 'not modified' | 'failed'
@@ -68,11 +66,14 @@ function hasTags (field: string | undefined): boolean {
   return field !== undefined && parseEntityTags(field).length > 0
 }
 
-/** RFC 9110, section 13.1.1; section 13.1.4 only without If-Match. */
-function isUnchanged ({ fields, current, weak = false }: ConditionalRequest): boolean {
+/**
+ * RFC 9110, section 13.1.1; section 13.1.4 only without If-Match. Intermediaries that compress put `W/` in front of a
+ * tag: what follows is the tag of one version all the same, so no update is lost if a write accepts it.
+ */
+function isUnchanged ({ safe, fields, current }: ConditionalRequest): boolean {
   const field = fields['if-match']
   if (field !== undefined) {
-    return current !== undefined && isAnyTagListed(field, current, weak ? isWeakMatch : isStrongMatch)
+    return current !== undefined && isAnyTagListed(field, current, safe ? isStrongMatch : isWeakMatch)
   }
   const date = parseOptionalDate(fields['if-unmodified-since'])
   return date === undefined || current?.modified === undefined || isUnmodifiedSince(current.modified, date)

@@ -5,15 +5,13 @@ import { parseWord, splitList } from './grammar.ts'
 export interface Preferences {
   /** RFC 7240, section 4.2. */
   readonly return?: 'minimal' | 'representation'
-  readonly count?: 'exact'
 }
 
 const none: Preferences = Object.freeze({})
 
 const known: ReadonlyMap<string, Preferences> = new Map<string, Preferences>([
   ['return=minimal', Object.freeze({ return: 'minimal' })],
-  ['return=representation', Object.freeze({ return: 'representation' })],
-  ['count=exact', Object.freeze({ count: 'exact' })]
+  ['return=representation', Object.freeze({ return: 'representation' })]
 ])
 
 /** Parses Prefer. Malformed and unknown preferences are ignored (RFC 7240, section 2). */

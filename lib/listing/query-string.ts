@@ -11,10 +11,9 @@ import type { ListFilter, ListQuery } from './list-query.ts'
 import type { ClientParameters, Translation } from './query-parameter.ts'
 
 /** The parts of a request that its query depends on. */
-export type QueryRequest = Pick<Request, 'query' | 'search' | 'preferences'>
+export type QueryRequest = Pick<Request, 'query' | 'search'>
 
 const emptyQuery: ListQuery = Object.freeze({})
-const countQuery: ListQuery = Object.freeze({ count: true })
 /** In characters. RFC 9110, section 4.1, recommends 8000 for a URI, and some proxies refuse much longer ones. */
 export const maxQueryLength = 8192
 const onceOnly = 'given once; several values go into one list, as in status.in=draft,published'
@@ -62,15 +61,13 @@ function checkCost (filter: ListFilter | undefined): Problem | undefined {
 
 function parseParameters (
   lists: Lists,
-  { query, search, preferences }: QueryRequest,
+  { query, search }: QueryRequest,
   allowed?: readonly string[]
 ): ListQuery | Problem {
-  const isCounted = preferences.count === 'exact' && allowed === undefined && lists.parameters.has('count')
-  const preferred = isCounted ? countQuery : emptyQuery
-  if (search === '') return preferred
+  if (search === '') return emptyQuery
 
   const conditions: Condition[] = []
-  const listQuery: { -readonly [Part in keyof ListQuery]: ListQuery[Part] } = { ...preferred }
+  const listQuery: { -readonly [Part in keyof ListQuery]: ListQuery[Part] } = {}
   for (const name of Object.keys(query)) {
     const text = query[name]
     const own = allowed?.includes(name) === false ? undefined : getParameter(lists, name)

@@ -170,7 +170,7 @@ const requestHeaders: Readonly<Record<RequestHeader, Header>> = {
     example: '"8e03978e-40d5-43dd-bc93-6894a57f9324"'
   },
   Prefer: {
-    description: 'Preferences: return=minimal, return=representation, count=exact (RFC 7240)',
+    description: 'Preferences: return=minimal, return=representation (RFC 7240)',
     schema: requestText
   }
 }

@@ -28,12 +28,12 @@ const writeHeaders = [...preconditionHeaders, 'Prefer'] as const
 const operations: Readonly<Record<OperationName, OperationDescription>> = {
   list: {
     description: 'Returns a page of the collection, filtered and sorted. The header Link has the next page.',
-    headers: ['If-None-Match', 'If-Match', 'Prefer']
+    headers: ['If-None-Match', 'If-Match']
   },
   query: {
     description: 'Returns a page of the collection, like GET, with the query as content (RFC 10008). ' +
       'Filters can contain all, any and not at any depth, and long lists of values.',
-    headers: ['If-None-Match', 'If-Match', 'Prefer'],
+    headers: ['If-None-Match', 'If-Match'],
     content: (contents) => contents.query()
   },
   aggregate: {

@@ -46,7 +46,7 @@ export interface PresentationInputs {
     /** In milliseconds, rounded up to a second, because dates in HTTP have no milliseconds. */
     readonly definedAt: number
     /** Whether weak entity tags fulfill If-Match. */
-    readonly etag: { readonly acceptWeak: boolean, readonly version?: string | undefined }
+    readonly etag: { readonly version?: string | undefined }
     /** Further links of an item. */
     links? (context: { readonly item: object }): Readonly<Record<string, Link>>
   }

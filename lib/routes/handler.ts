@@ -41,8 +41,6 @@ export interface HandlerOptions {
   readonly takesQuery: boolean
   /** The policy of successful responses. */
   readonly cache: CachePolicy
-  /** Whether responses depend on the header Prefer, which Vary then always contains (RFC 7240, section 2). */
-  readonly variesByPreference: boolean
   /** Whether the request is refused if the client accepts none of the formats. */
   readonly needsFormat: boolean
   /** The end of the path that does not belong to the collection or the item, such as the name of a custom action. */
@@ -53,11 +51,10 @@ export interface HandlerOptions {
 
 /** Creates the handler of an action: converts the Fastify request, runs the action, and sends its result. */
 export function createHandler (collection: Collection, options: HandlerOptions): RouteHandlerMethod {
-  const { action, takesQuery, cache, variesByPreference, needsFormat } = options
+  const { action, takesQuery, cache, needsFormat } = options
   const dependentActions = getDependentActions(collection)
   const { parent } = collection.attached
-  const preference = variesByPreference ? ['Prefer'] : []
-  const varied = mergeVary(undefined, 'Accept', ...getVaryHeaders(collection, cache), ...preference)
+  const varied = mergeVary(undefined, 'Accept', ...getVaryHeaders(collection, cache))
 
   function send (response: Response, reply: FastifyReply): Formatted | undefined {
     const isSafe = safeMethods.has(reply.request.method)

@@ -5,7 +5,6 @@ import { isNotModified } from '../engine/preconditions.ts'
 import type { Collection } from '../collection.ts'
 import type { Links } from '../formats/format.ts'
 import { isConditional } from '../http/preconditions.ts'
-import type { Preferences } from '../http/prefer.ts'
 import { Problem } from '../http/problems.ts'
 import { buildListLinkHeader } from '../response/links.ts'
 import { representList, buildEtag, hashVersions, joinVersions } from '../response/representation.ts'
@@ -40,14 +39,13 @@ export function buildPage (collection: Collection, request: Request, outcome: Pa
     links,
     etag: buildEtag(presentation, hashVersions(versions), format)
   })
-  const applied = getAppliedPreferences(request, page)
 
   if (isConditional(request.headers)) {
     const isKnown = isNotModified(request, { tag: headers.etag!, modified: undefined })
     if (isKnown instanceof Problem) return isKnown
-    if (isKnown) return markDependence(collection, outcome, notModified(headers, applied))
+    if (isKnown) return markDependence(collection, outcome, notModified(headers))
   }
-  if (cached !== undefined) return ok(cached.content, cached.whole, applied)
+  if (cached !== undefined) return ok(cached.content, cached.whole)
 
   const getLinks = () => ({ self: { href: search === '' ? path : `${path}?${search}` }, ...links })
   const content = representList(presentation, page.entries, {
@@ -59,7 +57,7 @@ export function buildPage (collection: Collection, request: Request, outcome: Pa
   })
   const whole = { ...headers, 'content-type': format.mediaType }
   if (isCacheable) presentation.pages.add(request, { versions, total: page.total, headers, whole, content })
-  return markDependence(collection, outcome, ok(content, whole, applied))
+  return markDependence(collection, outcome, ok(content, whole))
 }
 
 interface PageDetails {
@@ -88,11 +86,4 @@ function buildHeaders (
   if (link !== undefined) headers.link = link
   if (page.total !== undefined) headers['x-total-count'] = String(page.total)
   return headers
-}
-
-function getAppliedPreferences (
-  { preferences: { count } }: Request,
-  { total }: Page<object>
-): Preferences | undefined {
-  return count === undefined || total === undefined ? undefined : { count }
 }

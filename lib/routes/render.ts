@@ -105,7 +105,7 @@ function renderWrittenEntry (collection: Collection, request: Request, { entry, 
     entry,
     status: created ? 201 : 200,
     path: { collection: path, item: created ? buildItemPath(path, entry.id) : request.path },
-    sent: collection.http.etag.onPut === 'always' ? undefined : request.content
+    sent: request.content
   })
 }
 

@@ -194,7 +194,6 @@ function getHandlerOptions (collection: Collection, route: ActionRoute): Handler
     action: createAction(collection, { ...getInfo(route), isQuery: content === 'query' }),
     takesQuery,
     cache: getCachePolicy(collection, name),
-    variesByPreference: name === 'list' && aggregate === undefined,
     needsFormat: name !== 'remove' || bulk !== undefined,
     customAction: custom?.name ?? aggregate?.path,
     requiresMatch: custom?.requiresMatch(collection.http.etag.required) ?? requiresMatch

@@ -84,8 +84,7 @@ export async function startOrigin ({ compressing = false } = {}): Promise<Origin
     notes('notes', {}),
     notes('diaries', { routes: { all: { onRequest: addCaller } } }),
     notes('journals', { routes: { all: { onRequest: addCaller } }, cache: 'private, max-age=60' }),
-    notes('visits', { routes: { all: { onSend: setCookie } } }),
-    notes('drafts', { etag: { acceptWeak: true } })
+    notes('visits', { routes: { all: { onSend: setCookie } } })
   ]) {
     await app.register(collection, definition)
   }

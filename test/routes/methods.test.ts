@@ -73,7 +73,7 @@ test('GET of a list returns a bare array and its ETag', async (t) => {
     'content-length': String(Buffer.byteLength(answer.payload)),
     etag: answer.headers.etag,
     'cache-control': 'no-cache',
-    vary: 'Accept, Prefer',
+    vary: 'Accept',
     'x-content-type-options': 'nosniff'
   })
 })
@@ -125,8 +125,8 @@ test('PUT returns 200, or 204 for return=minimal (RFC 9110, section 9.3.4; RFC 7
   t.equal(whole.headers['preference-applied'], 'return=representation')
 })
 
-test('PUT returns an ETag only if the item is stored as sent, or by option (RFC 9110, section 9.3.4)', async (t) => {
-  const app = await build(t, [notes(), users({ etag: { onPut: 'always' } })])
+test('PUT returns an ETag only if the item is stored as sent (RFC 9110, section 9.3.4)', async (t) => {
+  const app = await build(t, notes())
   const { at, item } = await created(app, '/notes', { text: 'a' })
   const equal = await request(app, `PUT ${at}`, { content: { id: item.id, text: 'b' } })
   t.equal(equal.statusCode, 200)
@@ -141,9 +141,6 @@ test('PUT returns an ETag only if the item is stored as sent, or by option (RFC 
   })
   t.equal(xml.headers['content-type'], 'application/xml')
   t.notOk('etag' in xml.headers)
-  const user = await created(app, '/users', ada)
-  const relaxed = await request(app, `PUT ${user.at}`, { content: ada })
-  t.equal(relaxed.headers.etag, (await request(app, `GET ${user.at}`)).headers.etag)
 })
 
 test('PUT to a missing id returns 404, or 201 if put.create is set (RFC 9110, section 9.3.4)', async (t) => {

@@ -107,7 +107,7 @@ export function parseString (settings: AggregateSettings, lists: Lists, request:
     own[name] = readText(name, text)
   }
   const rest = Object.fromEntries(entries.filter(([name]) => !offer.parameters.has(name)))
-  const conditions = parseListQuery(toConditionLists(lists, offer), { query: rest, search, preferences: {} })
+  const conditions = parseListQuery(toConditionLists(lists, offer), { query: rest, search })
   if (conditions instanceof Problem) return conditions
   const groups = parseGroups(offer, own)
   return 'wrong' in groups ? badParameter(groups.wrong, groups.expected) : { ...conditions, groups }
