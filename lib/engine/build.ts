@@ -8,6 +8,7 @@ import type { ItemType } from '../schema/item-type.ts'
 import type { Entry, Id } from '../storage/contract.ts'
 import type { Operation } from './operation.ts'
 import { checkParent } from './parent.ts'
+import type { OpenTransaction } from './transaction.ts'
 
 // The item that a write stores: the draft from the content, the hook of the app, and the checks of the whole.
 
@@ -22,6 +23,8 @@ export interface ItemSource {
   readonly base?: object | undefined
   /** The id of a new item, if the URI or the app states it. */
   readonly id?: Id | undefined
+  /** The transaction that is open, if the operation has begun one. */
+  readonly transaction?: OpenTransaction | undefined
 }
 
 /** The item to write. The object distinguishes it from a problem. */
@@ -32,7 +35,7 @@ interface BuiltItem {
 /** Builds the item that a write stores. Returns 422 if the content is invalid. */
 export async function buildItem (
   operation: Operation,
-  { kind, content, before, base = before?.item, id = before?.id }: ItemSource
+  { kind, content, before, base = before?.item, id = before?.id, transaction }: ItemSource
 ): Promise<BuiltItem | Problem> {
   const { collection: { attached: { parent }, hooks }, fixed, scope, view: { type } } = operation
   const drafted = type.draft({ kind, content, base, id, fixed, scope: scope?.values })
@@ -52,7 +55,7 @@ export async function buildItem (
   if (item instanceof Problem) return item
   return (before === undefined ? checkAddress(type, item, draftId) : undefined) ??
     (scope && checkScope(item, scope)) ??
-    (parent && await checkParent(operation, item, before)) ??
+    (parent && await checkParent(operation, { item, before, transaction })) ??
     { item }
 }
 
@@ -62,12 +65,13 @@ interface ActionReturn {
   readonly before: Entry<object>
   /** What has returned it, for errors. */
   readonly source: string
+  readonly transaction: OpenTransaction | undefined
 }
 
 /** Builds the item that a custom action writes. The app decides, so it can set properties that are `readOnly`. */
 export async function buildReturnedItem (
   operation: Operation,
-  { returned, before, source }: ActionReturn
+  { returned, before, source, transaction }: ActionReturn
 ): Promise<object | Problem> {
   const { collection: { hooks }, fixed, scope, view: { type } } = operation
   const accepted = type.acceptChanged(returned, before.item, { source, id: before.id })
@@ -80,7 +84,9 @@ export async function buildReturnedItem (
   if (complete instanceof Problem) return complete
   const item = await type.refine(complete, { id: before.id, fixed })
   if (item instanceof Problem) return item
-  return (scope && checkScope(item, scope)) ?? await checkParent(operation, item, before) ?? item
+  return (scope && checkScope(item, scope)) ??
+    await checkParent(operation, { item, before, transaction }) ??
+    item
 }
 
 interface ProposedItem {

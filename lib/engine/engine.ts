@@ -67,7 +67,9 @@ function withParentCheck ({ attached: { parent } }: Collection, next: Run): Run 
   return async (operation) => {
     const id = operation.fixed?.[parent.property]
     if (id === undefined) return next(operation)
-    return await findParent(operation, parent, id) === undefined ? problem('not-found') : next(operation)
+    const { transaction } = operation
+    const found = await findParent(operation, parent, { id, transaction })
+    return found === undefined ? problem('not-found') : next(operation)
   }
 }
 

@@ -14,7 +14,7 @@ import { buildItem } from './build.ts'
 import { changeOperation } from './operation.ts'
 import type { ChangeRefusal, ItemChange, Operation, Outcome, Run, WriteMany } from './operation.ts'
 import { applyParsedPatch } from './patch.ts'
-import type { Work } from './transaction.ts'
+import type { OpenTransaction, Work } from './transaction.ts'
 import { endsTurn, yieldTurn } from './turns.ts'
 import { maxAttempts, notifyChanges, runTransaction, storeChanges, toChange } from './write.ts'
 import type { Decision } from './write.ts'
@@ -26,7 +26,10 @@ import type { Decision } from './write.ts'
 const maxLength = 8_388_608
 
 /** Decides what to write to one of the items. */
-type DecideEach = (before: Entry<object>) => Promise<Decision | Problem>
+type DecideEach = (
+  before: Entry<object>,
+  transaction: OpenTransaction | undefined
+) => Promise<Decision | Problem>
 
 /** Changes all items that match, with one merge patch. */
 export function createUpdateMany (maximum: number): Run {
@@ -37,11 +40,11 @@ export function createUpdateMany (maximum: number): Run {
     if (!isObject(content.value)) return validationProblem([{ pointer: '', message: 'must be object' }])
     const { type } = operation.view
     const patched = changeOperation(operation, { patch: (item) => applyParsedPatch(type, item, content.value) })
-    return writeMatching(patched, maximum, async (before) => {
+    return writeMatching(patched, maximum, async (before, transaction) => {
       const changed = patched.steps.content(patched, before)
       if (changed instanceof Problem) return changed
       const { value, base } = changed
-      return buildItem(patched, { kind: 'update', content: value, before, base, id: before.id })
+      return buildItem(patched, { kind: 'update', content: value, before, base, id: before.id, transaction })
     })
   }
 }
@@ -63,6 +66,8 @@ async function writeMatching (
   const callsApp = collection.hooks.beforeValidation !== undefined ||
     (operation.action.name === 'update' && operation.view.type.refinement?.callsApp === true)
   const isInside = joined !== undefined || !callsApp
+  // Items can be moved to another parent, which is read in the same transaction.
+  const readsParent = collection.attached.parent !== undefined && !operation.isApp && operation.fixed === undefined
   let changes: ItemChange[] = []
   let written: ReadonlyArray<Entry<object> | undefined> = []
 
@@ -73,7 +78,7 @@ async function writeMatching (
     if (found instanceof Problem) return found
     for (const [index, entry] of found.entries()) {
       joined?.checkListed(collection, entry.id, entry)
-      const decision = await decide(entry)
+      const decision = await decide(entry, transaction)
       if (decision instanceof Problem) return nameItem(decision, entry.id)
       const change = toChange(operation, entry, decision)
       if (change !== undefined) changes.push(change)
@@ -94,7 +99,7 @@ async function writeMatching (
 
   for (let attempts = 1; ; attempts++) {
     const result = isInside
-      ? await runTransaction(operation, attempt)
+      ? await runTransaction(operation, attempt, readsParent ? true : undefined)
       : await attempt(ownStorage, undefined)
     if (result instanceof Problem) return result
     if (!isRefusal(result)) {

@@ -446,7 +446,7 @@ class ActionRunner {
     if (item === undefined || current === undefined) return { item: undefined, output }
     this.#checkMayWrite()
     const source = `The action ${this.#name}`
-    const built = await buildReturnedItem(operation, { returned: item, before: current, source })
+    const built = await buildReturnedItem(operation, { returned: item, before: current, source, transaction })
     return built instanceof Problem ? built : { item: built, output }
   }
 

@@ -1,16 +1,19 @@
 import { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
+import type { Test } from 'tap'
 import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { within } from '../../lib/features/within.ts'
 import { define, ProblemError } from '../../lib/index.ts'
-import type { Authenticate, Definition, Shape, Storage } from '../../lib/index.ts'
+import type { Authenticate, Definition, HookOptions, Shape, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 import { build, request } from '../app.ts'
 import { allStorages } from '../storages.ts'
+import type { TestStorage } from '../storages.ts'
 
 // The rules of the parent of a nested collection apply to a caller through every door.
 
@@ -108,6 +111,69 @@ for (const { name, skip, open } of allStorages) {
     await asApp.removeMany(everything, { caller: 'bob' })
     t.strictSame([await titles('bob'), await titles('ada')], [[], [1]])
   })
+}
+
+interface Nested {
+  readonly app: FastifyInstance
+  readonly tasks: Definition<typeof Task.static>
+  /** The parent of each task, by its id. */
+  parents (): Promise<Array<[id: unknown, projectId: number]>>
+}
+
+/** A project of each of two owners, with a task, whose hooks change `projectId`. */
+async function serveMoved (
+  t: Test,
+  { open }: TestStorage,
+  hooks: HookOptions<typeof Task.static>
+): Promise<Nested> {
+  const { storage, prepare } = await open(t)
+  const projects = defineProjects(storage)
+  const input = Type.Object({ to: Type.Integer() })
+  const move = action<typeof Task.static, 'move', 'item', typeof input>('move', {
+    input,
+    run: ({ item, input }) => ({ ...item, title: 'moved', projectId: input.to })
+  })
+  const tasks = define({ name: 'tasks', schema: Task, id: { generate: 'storage' }, storage, access: { authenticate }, hooks })
+    .with(bulk({ update: true }), within(projects, 'projectId'), move)
+  await prepare(projects)
+  await prepare(tasks)
+  const app = await build(t, [projects, tasks as Definition], { service: {} })
+  const calls = app.collection(tasks)
+  for (const owner of ['ada', 'bob', 'ada']) await app.collection(projects).create({ owner })
+  for (const projectId of [1, 2]) await calls.create({ projectId, title: 'first' })
+  return {
+    app,
+    tasks: tasks as never,
+    async parents () {
+      const found: Array<[id: unknown, projectId: number]> = []
+      for await (const { id, item } of calls.list({ sort: ['id'] })) found.push([id, item.projectId])
+      return found
+    }
+  }
+}
+
+for (const storage of allStorages) {
+  const { name, skip } = storage
+
+  for (const [title, hooks] of Object.entries({
+    'no hooks': {},
+    afterWrite: { afterWrite () {} },
+    beforeValidation: { beforeValidation () {} }
+  })) {
+    test(`${name}: a call with ${title} reads a new parent of its items in its transaction`, { skip }, async (t) => {
+      const { app, tasks, parents } = await serveMoved(t, storage, hooks)
+      const calls = app.collection(tasks) as unknown as Record<string, (...parameters: unknown[]) => Promise<unknown>>
+      const own = { filter: { projectId: 1 } }
+      const refused = { statusCode: 422, message: /\/projectId is outside the scope of the caller/ }
+      await t.rejects(calls.updateMany!(own, { projectId: 2 }, { caller: 'ada' }), refused)
+      await t.rejects(calls.move!(1, { to: 2 }, { caller: 'ada' }), refused)
+      t.strictSame(await parents(), [[1, 1], [2, 2]])
+      await calls.updateMany!(own, { projectId: 3 }, { caller: 'ada' })
+      t.strictSame(await parents(), [[1, 3], [2, 2]])
+      await calls.move!(1, { to: 1 }, { caller: 'ada' })
+      t.strictSame(await parents(), [[1, 1], [2, 2]])
+    })
+  }
 }
 
 test('a caller is refused if its items and their parents are in different databases', async (t) => {
