@@ -55,6 +55,8 @@ export async function buildItem (
   if (item instanceof Problem) return item
   return (before === undefined ? checkAddress(type, item, draftId) : undefined) ??
     (scope && checkScope(item, scope)) ??
+    // The hook may have changed them.
+    (fixed && type.checkFixed(item, fixed)) ??
     (parent && await checkParent(operation, { item, before, transaction })) ??
     { item }
 }
@@ -85,6 +87,7 @@ export async function buildReturnedItem (
   const item = await type.refine(complete, { id: before.id, fixed })
   if (item instanceof Problem) return item
   return (scope && checkScope(item, scope)) ??
+    (fixed && type.checkFixed(item, fixed)) ??
     await checkParent(operation, { item, before, transaction }) ??
     item
 }

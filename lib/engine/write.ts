@@ -15,6 +15,7 @@ import type {
   Write,
   WriteOptions
 } from './operation.ts'
+import { checkParent } from './parent.ts'
 import { joinTransaction, openTransaction, runInTransaction } from './transaction.ts'
 import type { OpenTransaction, Work } from './transaction.ts'
 
@@ -257,7 +258,7 @@ async function callBeforeWrite (
   { action, before, item: given }: ItemChange,
   transaction: OpenTransaction
 ): Promise<object | Problem | undefined> {
-  const { collection, customAction, caller, initiator, request, scope, view: { type } } = operation
+  const { collection, customAction, caller, initiator, request, fixed, scope, view: { type } } = operation
   const { hooks, id: { property } } = collection
   if (hooks.beforeWrite === undefined) return undefined
   // The hook may change what it gets. Only the item has an effect.
@@ -274,7 +275,11 @@ async function callBeforeWrite (
   const accepted = type.accept(returned === undefined ? draft : returned, { source: 'The hook beforeWrite', id })
   if (accepted instanceof Problem) return accepted
   const item = await type.refine(accepted, { id })
-  return item instanceof Problem || scope === undefined ? item : checkScope(item, scope) ?? item
+  if (item instanceof Problem) return item
+  return (scope && checkScope(item, scope)) ??
+    (fixed && type.checkFixed(item, fixed)) ??
+    await checkParent(operation, { item, before, transaction }) ??
+    item
 }
 
 interface WrittenChange extends ItemChange {

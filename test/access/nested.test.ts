@@ -174,6 +174,38 @@ for (const storage of allStorages) {
       t.strictSame(await parents(), [[1, 1], [2, 2]])
     })
   }
+
+  for (const hook of ['beforeValidation', 'beforeWrite'] as const) {
+    test(`${name}: ${hook} cannot move an item of a caller to another parent`, { skip }, async (t) => {
+      let isOn = false
+      const { app, tasks, parents } = await serveMoved(t, storage, {
+        [hook]: ({ item }: { item?: { projectId: number } }) => {
+          if (isOn && item !== undefined) item.projectId = 2
+        }
+      })
+      isOn = true
+      const fields = { 'x-user': 'ada' }
+      for (const [target, content] of [
+        ['POST /projects/1/tasks', { title: 'second' }],
+        ['PUT /projects/1/tasks/1', { title: 'second' }],
+        ['PATCH /projects/1/tasks/1', { title: 'second' }],
+        ['PATCH /projects/1/tasks?title=first', { title: 'second' }],
+        ['POST /projects/1/tasks/1/move', { to: 1 }]
+      ] as const) {
+        const refused = await request(app, target, { content, fields })
+        t.equal(refused.statusCode, 422, `${target}: ${refused.payload}`)
+        t.match(refused.payload, '/projectId', target)
+      }
+      const calls = app.collection(tasks)
+      const options = { caller: 'ada' }
+      const refused = { statusCode: 422, message: /projectId/ }
+      await t.rejects(calls.create({ projectId: 1, title: 'second' }, options), refused)
+      await t.rejects(calls.update(1, { title: 'second' }, options), refused)
+      t.strictSame(await parents(), [[1, 1], [2, 2]], 'nothing was written')
+      await calls.update(1, { title: 'second' })
+      t.strictSame(await parents(), [[1, 2], [2, 2]], 'the app itself can move items')
+    })
+  }
 }
 
 test('a caller is refused if its items and their parents are in different databases', async (t) => {
