@@ -506,14 +506,20 @@ function toQuery ({ hasRelations }: CallHost, query: object, names: readonly str
 /** Refuses a value that is undefined in a filter, also in one of `expand`: without it, the filter matches more. */
 function checkFilters (value: unknown, at: readonly string[] = [], isInFilter = false): void {
   if (typeof value !== 'object' || value === null) return
-  for (const [name, inner] of Object.entries(value)) {
+  for (const [name, given] of Object.entries(value) as Array<[string, unknown]>) {
     const path = [...at, name]
-    if (inner === undefined && isInFilter) {
+    const inner = isObject(given) && typeof given.toJSON === 'function' ? given.toJSON() as unknown : given
+    if (isInFilter && isOmittedInJson(inner)) {
       throw new TypeError(`The query has no value at ${path.join('.')}. Remove the property from the filter ` +
         'if it must not be compared, or use its operator null for items without a value.')
     }
     checkFilters(inner, path, isInFilter || name === 'filter')
   }
+}
+
+/** `JSON.stringify()` leaves out properties with these values. */
+function isOmittedInJson (value: unknown): boolean {
+  return value === undefined || typeof value === 'function' || typeof value === 'symbol'
 }
 
 /** The operation with a query. Layers may change the view by which it is parsed. */

@@ -825,7 +825,10 @@ test('from code, mistakes are refused', async (t) => {
   for (const [filter, at] of [
     [{ status: 'open', customer: undefined }, 'filter.customer'],
     [{ status: 'open', any: [{ customer: undefined }] }, 'filter.any.0.customer'],
-    [{ 'customer.in': ['ada', undefined] }, 'filter.customer.in.1']
+    [{ 'customer.in': ['ada', undefined] }, 'filter.customer.in.1'],
+    [{ status: 'open', customer: () => 'ada' }, 'filter.customer'],
+    [{ status: 'open', customer: Symbol('ada') }, 'filter.customer'],
+    [{ status: 'open', customer: { toJSON () {} } }, 'filter.customer']
   ] as const) {
     const message = new RegExp(`^The query has no value at ${at.replaceAll('.', '\\.')}\\. Remove the property`)
     await t.rejects(calls.removeMany({ filter } as never), { name: 'TypeError', message })
