@@ -42,8 +42,9 @@ export function cloneJson (value: unknown): unknown {
  * left out. Other values that JSON does not have stay, so that validation refuses them.
  */
 export function toJsonValue (value: unknown): unknown {
-  const plain: unknown = isObject(value) && typeof value.toJSON === 'function' ? value.toJSON() : value
-  if (Array.isArray(plain)) return plain.map(toJsonValue)
+  const plain = callToJson(value)
+  // Not with map(), which creates an object of a class of the app.
+  if (Array.isArray(plain)) return Array.from(plain, toJsonValue)
   if (!isObject(plain)) return plain
   const copy: JsonObject = { ...plain }
   for (const name of Object.keys(copy)) {
@@ -52,6 +53,13 @@ export function toJsonValue (value: unknown): unknown {
     else if (typeof inner === 'object' && inner !== null) copy[name] = toJsonValue(inner)
   }
   return copy
+}
+
+/** Arrays can have the method as well. */
+function callToJson (value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const { toJSON } = value as { toJSON?: unknown }
+  return typeof toJSON === 'function' ? Reflect.apply(toJSON, value, []) : value
 }
 
 /** Freezes a value that JSON can have, and everything in it. A frozen one is taken to be frozen as a whole. */

@@ -103,6 +103,41 @@ for (const storage of allStorages) {
       t.strictSame(await stored(app), [{ id, ...item }])
     })
 
+    test(`${name}: arrays that ${hook} sets are read as JSON`, { skip }, async (t) => {
+      /** Such as the observable arrays of libraries. */
+      class Names extends Array<string> {
+        toJSON (): string {
+          return this.join()
+        }
+      }
+      class Kept extends Array<string> {
+        constructor (...names: string[]) {
+          super(...names)
+          kept.push(this)
+        }
+      }
+      const kept: string[][] = []
+      let tags: unknown
+      const { app } = await serve(t, storage, {
+        hooks: {
+          ...withHook((item) => {
+            item.tags = tags
+          }),
+          afterWrite: () => {
+            for (const one of kept) one.push('late')
+          }
+        }
+      })
+      tags = new Names('a', 'b')
+      const refused = await request(app, 'POST /parts', { content: bolt })
+      t.equal(refused.statusCode, 422, refused.payload)
+      tags = new Kept('a', 'b')
+      const answer = await request(app, 'POST /parts', { content: bolt })
+      t.equal(answer.statusCode, 201, answer.payload)
+      t.strictSame(answer.json().tags, ['a', 'b'])
+      t.strictSame((await stored(app)).map((item) => item.tags), [['a', 'b']])
+    })
+
     test(`${name}: the item that ${hook} returns is copied`, { skip }, async (t) => {
       const kept: Array<Record<string, unknown>> = []
       const { app } = await serve(t, storage, {
