@@ -17,7 +17,8 @@ const waiting: Readonly<Record<Exclude<Available['name'], 'sqlite'>, string>> = 
 }
 
 async function waitForLock (database: Database, name: keyof typeof waiting): Promise<void> {
-  while ((await database.rows(waiting[name])).length === 0) await delay(20)
+  // InnoDB refreshes this table only if nothing has read it for a tenth of a second.
+  while ((await database.rows(waiting[name])).length === 0) await delay(150)
 }
 
 type Writes = (inner: Storage<Thing>, entries: ReadonlyArray<Entry<Thing>>) => Promise<unknown>
