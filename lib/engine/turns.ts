@@ -13,7 +13,10 @@ export async function yieldTurn (progress: Progress | undefined): Promise<void> 
   progress?.check()
 }
 
-/** Whether to yield after the item with this index. */
-export function endsTurn (index: number): boolean {
-  return index % itemsPerTurn === itemsPerTurn - 1
+/** In characters. An item of 400 kB with many properties takes as long as thousands of small ones. */
+const longItem = 20_000
+
+/** Whether to yield after the item with this index, and with this length if it is known. */
+export function endsTurn (index: number, length = 0): boolean {
+  return index % itemsPerTurn === itemsPerTurn - 1 || length >= longItem
 }

@@ -82,9 +82,10 @@ async function writeMatching (
       if (decision instanceof Problem) return nameItem(decision, entry.id)
       const change = toChange(operation, entry, decision)
       if (change !== undefined) changes.push(change)
-      length += change?.item === undefined ? 0 : estimateLength(change.item)
+      const itemLength = change?.item === undefined ? 0 : estimateLength(change.item)
+      length += itemLength
       if (length > maxLength) return tooLong()
-      if (endsTurn(index)) await yieldTurn(operation.progress)
+      if (endsTurn(index, itemLength)) await yieldTurn(operation.progress)
     }
     const writing = changeOperation(operation, { writeMany: createWriteMany(operation) })
     return storeChanges(writing, {

@@ -13,7 +13,11 @@ import { sendBatch, serveShop } from '../batch/shop.ts'
 
 // Long work on a storage that answers in the same turn of the event loop lets other requests and timers run.
 
-const Thing = Type.Object({ id: Type.Integer(), size: Type.Optional(Type.Integer()) })
+const Thing = Type.Object({
+  id: Type.Integer(),
+  size: Type.Optional(Type.Integer()),
+  note: Type.Optional(Type.String())
+})
 
 async function serveThings (t: Test, kind: string, timeout = 10_000) {
   const database = sqlite(new DatabaseSync(':memory:'))
@@ -89,5 +93,19 @@ for (const kind of ['memory', 'sqlite']) {
     t.ok(updated.turns >= 250, `${updated.turns} turns`)
     t.match(await app.collection(things).read(7), { item: { size: 3 } })
     t.match(await app.collection(things).read(8), { item: { size: 2 } })
+  })
+
+  test(`${kind}: a PATCH of several items yields after each long one`, async (t) => {
+    const { app, things } = await serveThings(t, kind)
+    await app.collection(things).createMany(Array.from({ length: 50 }, (_, id) => ({ id, size: 1 })))
+    const counts = []
+    for (const length of [10, 30_000]) {
+      counts.push(await countTurnsOf(app, () => {
+        return app.inject({ method: 'PATCH', url: '/things?size=1', payload: { note: 'x'.repeat(length) } })
+      }))
+    }
+    const [short, long] = counts
+    t.strictSame([short!.statusCode, long!.statusCode], [200, 200])
+    t.ok(long!.turns - short!.turns >= 40, `${short!.turns} and ${long!.turns} turns`)
   })
 }
