@@ -22,11 +22,12 @@ const Reading = Type.Object({
 
 const reading = { id: 'a', text: '', day: '2024-02-03', at: '2024-02-03T04:05:06.789Z', value: 0.1 + 0.2 }
 
-const readings = (storage: SqlAdapter) => define({
+const readings = (storage: SqlAdapter, actions?: ReadonlyArray<'list' | 'read'>) => define({
   name: 'readings',
   schema: Reading,
   id: { generate: 'client' },
-  storage
+  storage,
+  ...actions !== undefined && { actions }
 })
 
 async function refuses (t: Test, storage: SqlAdapter, message: RegExp): Promise<void> {
@@ -68,6 +69,14 @@ test('mysql: sql_mode and the character set of the connection', { skip: noMysql 
   }
   const message = /character_set_client = 'latin1', so other characters would be lost\. Remove the option charset/
   await refuses(t, await open({ charset: 'latin1' }), message)
+  // The server would shorten texts and change numbers that a column cannot store.
+  for (const mode of ['', 'NO_ZERO_DATE', 'PAD_CHAR_TO_FULL_LENGTH,STRICT_TRANS_TABLES']) {
+    await refuses(t, await open({ modes: [mode] }), /the setting sql_mode = .*SET sql_mode = 'STRICT_TRANS_TABLES'/)
+  }
+  for (const mode of ['STRICT_ALL_TABLES', 'TRADITIONAL', 'ANSI,STRICT_TRANS_TABLES']) {
+    await (await build(t, readings(await open({ modes: [mode] })))).ready()
+  }
+  await (await build(t, readings(await open({ modes: [''] }), ['list', 'read']))).ready()
   if (!await isMariadb()) return
   for (const mode of ['ORACLE', 'EMPTY_STRING_IS_NULL']) {
     const advice = 'STRICT_TRANS_TABLES'

@@ -79,8 +79,13 @@ export const dialect: SqlDialect = {
   },
   settings: {
     sql_mode: {
-      supports: (modes) => !/\b(?:ORACLE|EMPTY_STRING_IS_NULL)\b/.test(modes),
-      effect: 'so transactions, dates and texts would not work as elsewhere',
+      supports (modes, writes) {
+        const isStrict = /\bSTRICT_(?:TRANS|ALL)_TABLES\b/.test(modes)
+        // Without it, the server shortens texts and changes numbers that a column cannot store, instead of an error.
+        if (writes && !isStrict) return false
+        return !/\b(?:ORACLE|EMPTY_STRING_IS_NULL|PAD_CHAR_TO_FULL_LENGTH)\b/.test(modes)
+      },
+      effect: 'so transactions, dates, numbers and texts would not work as elsewhere',
       advice: "Set another one for the pool: pool.on('connection', (connection) => " +
         "connection.query(\"SET sql_mode = 'STRICT_TRANS_TABLES'\"))."
     },

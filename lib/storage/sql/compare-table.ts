@@ -25,7 +25,7 @@ export function compareTable (layout: Layout, catalog: Catalog, use: StorageUse)
   // An id that the database generates is unique as long as nothing else writes one.
   const sets = id.generate === 'storage' ? unique : [[id.property], ...unique]
   return [
-    ...findUnsupportedSettings(layout, catalog),
+    ...findUnsupportedSettings(layout, catalog, use),
     ...findMissingColumns(layout, catalog),
     ...layout.columns.flatMap((column) => compareColumn(layout, catalog, column, use)),
     ...use.creates ? findExtraColumns(layout, catalog) : [],
@@ -34,10 +34,10 @@ export function compareTable (layout: Layout, catalog: Catalog, use: StorageUse)
   ]
 }
 
-function findUnsupportedSettings ({ dialect }: Layout, { settings }: Catalog): Difference[] {
+function findUnsupportedSettings ({ dialect }: Layout, { settings }: Catalog, { writes }: StorageUse): Difference[] {
   return [...settings].flatMap(([name, value]): Difference[] => {
     const setting = dialect.settings[name]
-    if (setting === undefined || setting.supports(value)) return []
+    if (setting === undefined || setting.supports(value, writes)) return []
     const what = `the connection has the setting ${name} = '${value}', ${setting.effect}`
     return [{ what, statements: [], alternative: setting.advice }]
   })

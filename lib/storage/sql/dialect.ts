@@ -137,7 +137,8 @@ export interface PagesDialect {
 
 /** A setting of a connection with which values could be lost, changed or misread. */
 export interface ConnectionSetting {
-  readonly supports: (value: string) => boolean
+  /** `writes` is whether the collection writes. */
+  readonly supports: (value: string, writes: boolean) => boolean
   /** What happens with other values: the end of a sentence. */
   readonly effect: string
   /** What to do about it: a sentence. */
