@@ -21,6 +21,7 @@ const refused: Readonly<Record<Available['name'], readonly Refused[]>> = {
   sqlite: [
     { type: 'DECIMAL', advice: 'TEXT' },
     { type: 'NUMERIC(10, 2)', advice: 'TEXT' },
+    { type: 'DECIMAL', pattern: '^0\\.[0-9]{4}$', advice: 'TEXT' },
     { type: 'REAL', advice: 'TEXT' },
     { type: 'INTEGER', advice: 'TEXT' }
   ],
@@ -28,6 +29,9 @@ const refused: Readonly<Record<Available['name'], readonly Refused[]>> = {
     { type: 'numeric(65,30)', advice: 'numeric(65,2)' },
     { type: 'numeric(10,4)', advice: 'numeric(10,2)' },
     { type: 'numeric(10,1)', advice: 'numeric(10,2)' },
+    { type: 'numeric(65,30)', pattern: '^0\\.[0-9]{4}$', advice: 'numeric(65,4)' },
+    { type: 'numeric(65,30)', pattern: '^[2-9][0-9]*\\.[0-9]{2}$', advice: 'numeric(65,2)' },
+    { type: 'numeric(65,30)', pattern: '^[0-9]+\\.[0-9]{18}$', advice: 'numeric(65,18)' },
     { type: 'numeric(10,4)', pattern: '^-?[0-9]+(\\.[0-9]{1,3})?$', advice: 'numeric(10,3)' },
     { type: 'amount', advice: 'numeric(12,2)' },
     { type: 'double precision', advice: 'text COLLATE "C"' },
@@ -37,6 +41,8 @@ const refused: Readonly<Record<Available['name'], readonly Refused[]>> = {
     { type: 'DECIMAL(65,30)', advice: 'decimal(65,2)' },
     { type: 'DECIMAL(10,4)', advice: 'decimal(10,2)' },
     { type: 'DECIMAL(10)', advice: 'decimal(10,2)' },
+    { type: 'DECIMAL(65,30)', pattern: '^0\\.[0-9]{4}$', advice: 'decimal(65,4)' },
+    { type: 'DECIMAL(65,30)', pattern: '^[0-9]+\\.[0-9]{18}$', advice: 'decimal(65,18)' },
     { type: 'DECIMAL(10,4)', pattern: '^-?[0-9]+(\\.[0-9]{1,3})?$', advice: 'decimal(10,3)' },
     { type: 'DOUBLE', advice: 'LONGTEXT' },
     { type: 'INT', advice: 'LONGTEXT' }

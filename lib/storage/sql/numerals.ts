@@ -2,10 +2,15 @@ import type { JsonSchema } from '../contract.ts'
 
 // A string with a pattern can be a decimal, such as "9.50". A column with numbers may return it with other digits.
 
-/** Zeros, because some columns return fewer of them, and others more. */
-const fractions = [0, 1, 2, 3, 4, 5, 6, 8].map((digits) => digits === 0 ? '' : `.${'0'.repeat(digits)}`)
+/** Zeros, because some columns return fewer of them, and others more. Amounts of some currencies have 18. */
+const fractions = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 18].map((digits) => {
+  return digits === 0 ? '' : `.${'0'.repeat(digits)}`
+})
 
-const integers = Array.from({ length: 12 }, (_, index) => '1'.padEnd(index + 1, '0'))
+/** Patterns of rates begin with 0, and some have no leading 1. */
+const integers = ['0', ...['1', '5'].flatMap((first) => {
+  return Array.from({ length: 18 }, (_, index) => first.padEnd(index + 1, '0'))
+})]
 
 const numerals = ['', '-'].flatMap((sign) => integers.flatMap((integer) => fractions.map((fraction) => {
   return `${sign}${integer}${fraction}`
@@ -24,7 +29,7 @@ export function findChangedNumeral (
 ): ChangedNumeral | undefined {
   const changed = numerals.flatMap((sent): ChangedNumeral[] => {
     const returned = store(sent)
-    if (returned === undefined || !allows(schema, sent) || allows(schema, returned)) return []
+    if (returned === undefined || returned === sent || !allows(schema, sent) || allows(schema, returned)) return []
     return [{ sent, returned }]
   })
   // The one with the most digits after the point: the type that the column should have keeps them all.
