@@ -257,6 +257,9 @@ export function client<Definition, Given extends Marks = object> (
 
   async function writeMany (query: object, request: RequestOptions & ManyCall): Promise<MatchedItems> {
     const { ids, ...options } = request
+    // Without the condition, the request would write to more items, such as those of all owners.
+    const missing = Object.entries<unknown>({ ...query }).find(([, value]) => value === undefined)
+    if (missing !== undefined) throw new TypeError(`The condition "${missing[0]}" has no value. Remove it, or set one.`)
     const headers = { ...ids === true && { prefer: 'return=representation' }, ...request.headers }
     const content = await readContent(await send(`${base}?${buildSearch(query)}`, { ...options, headers }))
     const { count, ids: matched } = Object(content) as Partial<MatchedItems>

@@ -307,6 +307,13 @@ test('the client creates, changes and removes several items', async (t) => {
   t.strictSame(removed, { count: 2, ids: [bob!.id, cy!.id] })
   t.match(requests.at(-1)?.headers, { 'x-job': '7', prefer: 'return=representation' })
   await t.rejects(users.removeMany({}), { status: 400, code: 'invalid-query' })
+  const count = requests.length
+  for (const query of [{ role: 'editor', name: undefined }, { 'name.in': undefined }] as never[]) {
+    const refused = { name: 'TypeError', message: /^The condition "name(\.in)?" has no value/ }
+    await t.rejects(users.removeMany(query), refused)
+    await t.rejects(users.updateMany(query, { role: 'admin' }), refused)
+  }
+  t.equal(requests.length, count, 'nothing was sent')
   await t.rejects(users.updateMany({ role: 'editor' }, { name: '' }), ProblemError)
   const minimal = { headers: { prefer: 'return=minimal' } }
   t.strictSame(await users.updateMany({ role: 'editor' }, { age: 1 }, minimal), { count: undefined, ids: undefined })
