@@ -78,7 +78,6 @@ function warnOfRepeatedName (prefix: string, name: string): void {
 const plugin = fastifyPlugin(collection, { name: 'fastify-collections', fastify: '5.x', encapsulate: true })
 
 export default plugin
-export { plugin as collection }
 export { allowedActions } from './access/authorize.ts'
 export { corsOptions } from './service/cors.ts'
 export type { CorsOptions } from './service/cors.ts'

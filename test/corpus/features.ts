@@ -1,4 +1,4 @@
-import * as features from '../../lib/features/index.ts'
+import * as features from '../features/all.ts'
 import type { AccessContext } from '../../lib/index.ts'
 import Fastify from 'fastify'
 import collection from '../../lib/index.ts'

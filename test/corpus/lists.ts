@@ -1,4 +1,4 @@
-import * as features from '../../lib/features/index.ts'
+import * as features from '../features/all.ts'
 import type { Definition } from '../../lib/index.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { ada, alan, grace, notes, users } from './collections.ts'

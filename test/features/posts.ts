@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import collection, { define } from '../../lib/index.ts'
 import type { Definition, Storage } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import * as features from '../../lib/features/index.ts'
+import * as features from './all.ts'
 import { modified } from '../app.ts'
 import { listen } from '../wire.ts'
 

@@ -9,7 +9,7 @@ import collection, { corsOptions, define, json, problem } from '../../lib/index.
 import { hal } from '../../lib/formats/hal.ts'
 import type { Definition, Page, Query } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
-import * as features from '../../lib/features/index.ts'
+import * as features from './all.ts'
 import { modified, request } from '../app.ts'
 import { listen } from '../wire.ts'
 import {

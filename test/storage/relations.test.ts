@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
-import { softDelete } from '../../lib/features/index.ts'
+import { softDelete } from '../../lib/features/soft-delete.ts'
 import { define } from '../../lib/index.ts'
 import type { Context, Filter, Query, Shape, Storage } from '../../lib/index.ts'
 import { toCollection } from '../../lib/collection.ts'

@@ -6,17 +6,15 @@ import Type1 from 'typebox'
 import collection, { corsOptions, define, defineWith } from '../../lib/index.ts'
 import type { Adapter, Change, CommittedChange, Definition, Options, Registered, Storage } from '../../lib/index.ts'
 import type { ItemOf, PropertyOf, StaticOf } from '../../lib/schema/static.ts'
-import {
-  bulk,
-  idempotency,
-  jsonServer,
-  reactAdmin,
-  redirects,
-  refine,
-  softDelete,
-  timeout
-} from 'fastify-collections/features'
-import type { AddedBulk } from 'fastify-collections/features'
+import { bulk } from 'fastify-collections/bulk'
+import type { AddedBulk } from 'fastify-collections/bulk'
+import { idempotency } from 'fastify-collections/idempotency'
+import { jsonServer } from 'fastify-collections/json-server'
+import { reactAdmin } from 'fastify-collections/react-admin'
+import { redirects } from 'fastify-collections/redirects'
+import { refine } from 'fastify-collections/refine'
+import { softDelete } from 'fastify-collections/soft-delete'
+import { timeout } from 'fastify-collections/timeout'
 import { memory } from '../../lib/storage/memory.ts'
 import type { SqlAdapter } from '../../lib/storage/sql.ts'
 

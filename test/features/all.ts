@@ -1,0 +1,14 @@
+// Every feature, for tests of their combinations.
+
+export { action } from '../../lib/features/action.ts'
+export type { AddedAction } from '../../lib/features/action.ts'
+export { aggregates } from '../../lib/features/aggregates.ts'
+export { bulk } from '../../lib/features/bulk.ts'
+export { idempotency } from '../../lib/features/idempotency.ts'
+export { jsonServer } from '../../lib/features/query-syntaxes/json-server.ts'
+export { reactAdmin } from '../../lib/features/query-syntaxes/react-admin.ts'
+export { redirects } from '../../lib/features/redirects.ts'
+export { refine } from '../../lib/features/query-syntaxes/refine.ts'
+export { softDelete } from '../../lib/features/soft-delete.ts'
+export { timeout } from '../../lib/features/timeout.ts'
+export { within } from '../../lib/features/within.ts'
