@@ -154,8 +154,6 @@ export interface RelatedData {
   readonly policies?: readonly CachePolicy[]
   /** The names of the other collections. */
   readonly collections: readonly string[]
-  /** Returns the titles of the links to related items, by relation; undefined if the response has none. */
-  readonly getTitles?: ((entry: Entry<object>) => Readonly<Record<string, string>>) | undefined
 }
 
 /** A part of a list. */

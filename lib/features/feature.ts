@@ -10,7 +10,7 @@ import type { Components } from '../openapi/components.ts'
 import type { DescribedContents, OperationObject } from '../openapi/operation-object.ts'
 import type { Transaction } from '../options.ts'
 import type { ItemSchema } from '../schema/checks.ts'
-import type { Entry, JsonSchema, Order, Referrer, RelationKey, Storage, Supports } from '../storage/contract.ts'
+import type { Entry, Order, Referrer, RelationKey, Storage, Supports } from '../storage/contract.ts'
 import type { BuildLinks } from '../response/presentation.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Timestamps } from '../schema/timestamps.ts'
@@ -196,8 +196,6 @@ export interface Host {
   addItemLinks (create: (app: ServedCollections) => BuildLinks): void
   /** States that a property of another collection refers to items of this one, which have to exist. */
   addReferrer (referrer: Referrer): void
-  /** Completes the schema of items in responses, for OpenAPI. */
-  extendReadSchema (extend: (schema: JsonSchema, components: Components) => JsonSchema): void
   /** DELETE returns the removed item unless the client prefers otherwise. */
   returnRemovedItem (): void
   /** Completes the OpenAPI description of each action. */
@@ -232,7 +230,6 @@ export interface Attached {
   readonly itemLinks: ReadonlyArray<Parameters<Host['addItemLinks']>[0]>
   /** The properties that refer to items, which have to exist. */
   readonly referrers: readonly Referrer[]
-  readonly readSchemas: ReadonlyArray<Parameters<Host['extendReadSchema']>[0]>
   readonly returnsRemoved: boolean
   readonly hooks: { readonly [Name in keyof Hooks]: ReadonlyArray<Hooks[Name]> }
   /** All hooks `onWrite`, one after another; undefined if there is none. */

@@ -32,7 +32,6 @@ export class Attachments implements Host, Attached {
   readonly keys: RelationKey[] = []
   readonly itemLinks: Array<Parameters<Host['addItemLinks']>[0]> = []
   readonly referrers: Referrer[] = []
-  readonly readSchemas: Array<Parameters<Host['extendReadSchema']>[0]> = []
   returnsRemoved = false
   readonly hooks: { readonly [Name in keyof Hooks]: Array<Hooks[Name]> } = {
     onHeaders: [],
@@ -213,10 +212,6 @@ export class Attachments implements Host, Attached {
 
   addReferrer (referrer: Referrer): void {
     this.referrers.push(referrer)
-  }
-
-  extendReadSchema (extend: Parameters<Host['extendReadSchema']>[0]): void {
-    this.readSchemas.push(extend)
   }
 
   returnRemovedItem (): void {

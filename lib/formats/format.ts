@@ -60,11 +60,6 @@ export interface Embedding {
    * several items.
    */
   readonly describe: (related: Readonly<Record<string, JsonSchema>>) => Readonly<Record<string, JsonSchema>>
-  /**
-   * The properties that name an item for people, the best first. With them, the link to one related item has the first
-   * of these properties that the caller can read as its title, also if the response does not include the item.
-   */
-  readonly names?: readonly string[]
 }
 
 /** Content in a media type: text, or bytes for a binary format. */

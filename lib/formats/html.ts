@@ -65,7 +65,7 @@ ${renderGroups(item, context)}`
   const body = markup`<h1><bdi>${title}</bdi></h1>
 ${renderCurl(context)}
 ${hint}
-${renderItem(item, links, context)}
+${renderItem(item, context)}
 ${renderRelatedLinks(item, links, context)}
 ${renderItemForms(item, links, context)}`
   return { title, body }

@@ -45,7 +45,7 @@ export class Contents implements DescribedContents {
   }
 
   item (): Content {
-    const schema = buildReadSchema(this.#components, this.#collection)
+    const schema = this.#collection.type.messages.read
     return this.#build(this.#collection.http.formats, {
       schema: (format) => describeReadItem(this.#components, this.#collection, { format, prefix: this.#prefix }),
       item: this.#stored,
@@ -55,7 +55,7 @@ export class Contents implements DescribedContents {
 
   list (): Content {
     const { limit: { maximum }, querySyntaxes } = this.#collection.lists
-    const items = buildReadSchema(this.#components, this.#collection)
+    const items = this.#collection.type.messages.read
     // Clients with a query syntax of their own can request many items by their ids.
     const maxItems = querySyntaxes.length === 0 ? maximum : Math.max(maximum, maxValues)
     return this.#build(this.#collection.http.formats, {
@@ -183,11 +183,6 @@ export class Contents implements DescribedContents {
 
 const links = { self: { href: '/example' } }
 
-/** Builds the schema of an item in responses, with what features add to it. */
-function buildReadSchema (components: Components, { type, attached }: Collection): JsonSchema {
-  return attached.readSchemas.reduce((schema, extend) => extend(schema, components), type.messages.read)
-}
-
 interface ReadTarget {
   readonly format: Format
   readonly prefix: string
@@ -196,7 +191,7 @@ interface ReadTarget {
 /** Returns a reference to the schema of an item in responses. Related items that it includes can include it again. */
 function describeReadItem (components: Components, collection: Collection, { format, prefix }: ReadTarget): JsonSchema {
   const { read } = getSchemaNames(components, collection, prefix)
-  const schema = buildReadSchema(components, collection)
+  const schema = collection.type.messages.read
   const name = format.describe(schema) === schema ? read : read + toPascalCase(format.name)
   const build = (): JsonSchema => format.describe(addRelated(components, collection, schema, format))
   return { ...addSchemaComponent(components, name, build) }

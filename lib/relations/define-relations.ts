@@ -47,7 +47,6 @@ import {
 import type { IncomingReference } from './references.ts'
 import { checkRelations, readRelations } from './relation.ts'
 import type { GivenRelations, RelationOptions } from './relation.ts'
-import { readTitles } from './titles.ts'
 import type { Definitions } from './types.ts'
 
 /** Returns the definitions, each with the feature that has its relations. */
@@ -201,11 +200,7 @@ function withRelations (next: Run): Run {
   return async (operation) => {
     const opened = await getDecision(operation, openRelations)
     if (opened instanceof Problem) return opened
-    const { access } = opened
-    const outcome = await runQuery(next, operation, opened)
-    const names = operation.exchange?.request.format.embed?.names
-    if (names === undefined || outcome instanceof Problem) return outcome
-    return addTitles(outcome, { operation, access, names })
+    return runQuery(next, operation, opened)
   }
 }
 
@@ -273,40 +268,6 @@ interface Included {
   readonly access: RelationAccess
 }
 
-interface Naming {
-  readonly operation: Operation
-  readonly access: RelationAccess
-  readonly names: readonly string[]
-}
-
-/** Adds the names of the items that each item refers to, as far as the caller can read them. */
-async function addTitles (outcome: Outcome, { operation, access, names }: Naming): Promise<Outcome> {
-  if (outcome.kind !== 'entry' && outcome.kind !== 'page') return outcome
-  const { collection } = operation
-  const entries = getEntries(outcome)
-  const fields = outcome.listQuery?.fields
-  const mentions = new Map([...collection.attached.relations]
-    .filter(([, { isMany, property }]) => !isMany && fields?.includes(property) !== false)
-    .map(([name]) => [name, new Map()]))
-  if (mentions.size === 0) return outcome
-  const { opened } = await access.open(collection, operation.view, mentions)
-  const getTitles = await readTitles(entries, { relations: [...opened.values()], operation, names })
-  const { dependsOnCaller, vary, policies, names: collections } = access
-  const addition = isPage(operation) ? undefined : createTitleVersion(getTitles)
-  const related = { addition, dependsOnCaller, vary, policies, collections, getTitles }
-  return { ...outcome, related: merge(outcome.related, related) }
-}
-
-/** Whether the format shows a page. Its entity tag is that of the item, for the forms, and a digest of the page. */
-function isPage ({ collection, exchange }: Operation): boolean {
-  return collection.http.formats.some(({ name, page }) => name === exchange?.request.format.name && page !== undefined)
-}
-
-/** The titles are part of the entity tag: they change separately, and with the caller. */
-function createTitleVersion (getTitles: NonNullable<RelatedData['getTitles']>): Addition {
-  return { add: () => ({}), version: (entry) => `+${hashVersions(JSON.stringify(getTitles(entry)))}` }
-}
-
 /** A response that depends on related items says so, even if it includes none. */
 async function addIncluded (outcome: Outcome, { inclusions, operation, access }: Included): Promise<Outcome> {
   if (outcome.kind !== 'entry' && outcome.kind !== 'page' && outcome.kind !== 'groups') return outcome
@@ -344,7 +305,6 @@ function merge (first: RelatedData | undefined, second: RelatedData): RelatedDat
     dependsOnCaller: first.dependsOnCaller || second.dependsOnCaller,
     vary: [...first.vary ?? [], ...second.vary ?? []],
     policies: [...first.policies ?? [], ...second.policies ?? []],
-    getTitles: second.getTitles ?? first.getTitles,
     collections: [...new Set([...first.collections, ...second.collections])]
   }
 }

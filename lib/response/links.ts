@@ -60,14 +60,6 @@ export function mergeLinks (own: Links, added: readonly Links[]): Links {
   return { ...Object.fromEntries(first), ...others, ...own }
 }
 
-/** Adds titles to links, by relation. */
-export function addTitles (links: Links, titles: Readonly<Record<string, string>>): Links {
-  return Object.fromEntries(Object.entries(links).map(([relation, link]) => {
-    const title = titles[relation]
-    return [relation, title === undefined ? link : { ...link, title }]
-  }))
-}
-
 /** Builds the links of the custom actions that are possible in the state of the item, and that the caller may call. */
 function buildActionLinks (presentation: Presentation, entry: Entry<object>, self: string): Links {
   const { inputs: { attached, app }, allowedActions } = presentation

@@ -3,7 +3,7 @@ import type { Format, Formatted, Links } from '../formats/format.ts'
 import { formatDate } from '../http/date.ts'
 import { buildEntityTag } from '../http/entity-tag.ts'
 import { clockTolerance, isSettled } from '../http/preconditions.ts'
-import { addTitles, buildItemLinkHeader, buildItemLinks } from './links.ts'
+import { buildItemLinkHeader, buildItemLinks } from './links.ts'
 import type { Representation } from '../formats/representation-cache.ts'
 import type { Entry, Page } from '../storage/contract.ts'
 import type { Presentation } from './presentation.ts'
@@ -70,8 +70,6 @@ export interface RenderTarget {
   readonly format: Format
   /** The path of the collection. */
   readonly path: string
-  /** Returns the titles of links to related items, by relation. */
-  readonly getTitles?: ((entry: Entry<object>) => Readonly<Record<string, string>>) | undefined
 }
 
 /** Renders an entry with its headers. The result is cached for entries that cannot change. */
@@ -117,11 +115,10 @@ const noLinks: Links = Object.freeze({})
 function buildContentLinks (
   presentation: Presentation,
   entry: Entry<object>,
-  { format, path, getTitles, selection }: RenderTarget & { readonly selection?: Selection | undefined }
+  { format, path, selection }: RenderTarget & { readonly selection?: Selection | undefined }
 ): Links {
   if (format.join !== undefined) return noLinks
-  const links = buildItemLinks(presentation, entry, { path, fields: selection?.fields })
-  return getTitles === undefined ? links : addTitles(links, getTitles(entry))
+  return buildItemLinks(presentation, entry, { path, fields: selection?.fields })
 }
 
 /** Adds the headers of an entry to `headers`. A 304 has them as well: RFC 9110, section 15.4.5. */

@@ -52,8 +52,7 @@ export function buildPage (collection: Collection, request: Request, outcome: Pa
     format,
     path,
     links: getLinks,
-    selection,
-    getTitles: related?.getTitles
+    selection
   })
   const whole = { ...headers, 'content-type': format.mediaType }
   if (isCacheable) presentation.pages.add(request, { versions, total: page.total, headers, whole, content })

@@ -62,9 +62,9 @@ export function renderEntry (collection: Collection, request: Request, outcome: 
 /** The item, or 304 if the client has it already. */
 function respondWithEntry (request: Request, outcome: EntryOutcome): Result {
   const { format, headers, presentation } = request
-  const { entry, related } = outcome
+  const { entry } = outcome
   const selection = getSelection(outcome)
-  const wanted = { format, path: getCollectionPath(request), getTitles: related?.getTitles }
+  const wanted = { format, path: getCollectionPath(request) }
   if (isConditional(headers)) {
     const headers = selection === undefined
       ? buildEntryHeaders(presentation, entry, wanted)

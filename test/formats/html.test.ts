@@ -562,7 +562,7 @@ test('a page that depends on the caller through a relation says so in a 304 as w
   const app = await build(t, [articles, authors])
   await request(app, 'POST /authors', { content: { id: 'ada' } })
   await request(app, 'POST /articles', { content: { id: 'one', authorId: 'ada' } })
-  for (const path of ['/articles', '/articles?expand=author', '/articles/one?expand=author']) {
+  for (const path of ['/articles?expand=author', '/articles/one?expand=author']) {
     const first = await request(app, `GET ${path}`, { fields: { accept } })
     const again = await request(app, `GET ${path}`, { fields: { accept, 'if-none-match': String(first.headers.etag) } })
     t.strictSame([first.statusCode, again.statusCode], [200, 304])
@@ -1025,35 +1025,16 @@ test('a page links to related items, nested collections and parents', async (t) 
     (await request(app, `GET ${at}`, { fields: { accept } })).payload,
     new RegExp(`<a href="${at}/articles" rel="articles">articles</a>`)
   )
-  t.match((await request(app, 'GET /v1/articles', { fields: { accept } })).payload, new RegExp(`<td><a href="${at}" title="${item.id}"><bdi>`))
+  t.match((await request(app, 'GET /v1/articles', { fields: { accept } })).payload, new RegExp(`<td><a href="${at}"><bdi>${item.id}`))
   const tenant = await build(t, [])
   await tenant.register(collection, { ...authors, prefix: '/:tenant' })
   await tenant.register(collection, { ...articles, prefix: '/:tenant' })
   await tenant.register(collection, elsewhere)
   t.match(
     (await request(tenant, 'GET /acme/articles', { fields: { accept } })).payload,
-    new RegExp(`<td><a href="/acme/users/${item.id}" title="${item.id}"><bdi>`),
+    new RegExp(`<td><a href="/acme/users/${item.id}"><bdi>${item.id}`),
     'a prefix may have parameters'
   )
-})
-
-test('a column of names of related items is aligned as text, also if their ids are numbers', async (t) => {
-  const id = { generate: 'storage' } as const
-  const Author = Type.Object({ id: Type.Integer(), name: Type.String() })
-  const number = Type.Integer()
-  const Article = Type.Object({ id: number, authorId: number, editorId: number, words: number })
-  const items = [{ id: 1, authorId: 1, editorId: 7, words: 9 }, { id: 2, authorId: 7, editorId: 7, words: 9 }]
-  const { authors, articles } = relate({
-    authors: define({ name: 'authors', schema: Author, id, storage: memory({ items: [{ id: 1, name: 'Ada' }] }) }),
-    articles: define({ name: 'articles', schema: Article, id, formats, storage: memory({ items }) })
-  }, {
-    articles: { author: { to: 'authors', property: 'authorId' }, editor: { to: 'authors', property: 'editorId' } }
-  })
-  const app = await build(t, [authors, articles])
-  const { payload } = await request(app, 'GET /articles', { fields: { accept } })
-  const numeric = [...payload.matchAll(/<th scope="col" class="number">(?:<a[^>]*>)?(\w+)/g)].map(([, name]) => name)
-  t.same(numeric, ['editorId', 'words'], 'no editor has a name')
-  t.equal(payload.match(/<td class="number">/g)?.length, 4)
 })
 
 test('a problem is an HTML page for a client that prefers HTML to JSON', async (t) => {

@@ -45,7 +45,7 @@ export function renderGroups (output: object, context: PageContext): Markup {
   const rows = groups.map((_group, index) => {
     const heads = common.map((column) => {
       const value = column.values[index]
-      const target = findTarget(value, {}, related.get(column.name))
+      const target = findTarget(value, related.get(column.name))
       return markup`<th scope="row">${renderShort(value, getSchema(column), target)}</th>`
     })
     const cells = figures.map((column) => {

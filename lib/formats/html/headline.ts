@@ -1,7 +1,7 @@
 import type { Link, Links } from '../format.ts'
 
 /** The properties that name an item for people. */
-export const nameProperties = ['title', 'name', 'label']
+const nameProperties = ['title', 'name', 'label']
 
 /**
  * Returns the headline of an item: its title, name or label, else the last segment of its URI. The output of a custom

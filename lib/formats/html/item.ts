@@ -4,14 +4,10 @@ import type { Markup } from './markup.ts'
 import { findTarget, renderFull } from './value.ts'
 
 /** Renders the properties of an item. */
-export function renderItem (
-  item: object,
-  links: Links,
-  { capabilities: { schemas: { read } }, related }: PageContext
-): Markup {
+export function renderItem (item: object, { capabilities: { schemas: { read } }, related }: PageContext): Markup {
   const { properties = {} } = read
   const rows = getPropertyNames(item, properties).map((name) => {
-    const target = findTarget(Reflect.get(item, name), links, related.get(name))
+    const target = findTarget(Reflect.get(item, name), related.get(name))
     const value = renderFull(Reflect.get(item, name), { ...properties[name] }, target)
     return markup`<div><dt>${name}</dt><dd>${value}</dd></div>
 `
@@ -39,7 +35,7 @@ export function renderRelatedLinks (
   { capabilities, related }: PageContext
 ): Markup | undefined {
   const actions = new Set(capabilities.actions.map(({ name }) => name))
-  const targets = [...related].map(([property, path]) => findTarget(Reflect.get(item, property), links, path)?.href)
+  const targets = [...related].map(([property, path]) => findTarget(Reflect.get(item, property), path))
   const shown = Object.entries(links).filter(([relation, { href }]) => {
     return !trailRelations.has(relation) && !actions.has(relation) && !targets.includes(href) &&
       getSafeHref(href) !== undefined

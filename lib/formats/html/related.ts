@@ -1,5 +1,5 @@
 import type { Embedded, EmbeddedItem, EmbeddedList, Embedding, Links } from '../format.ts'
-import { getHeadline, nameProperties } from './headline.ts'
+import { getHeadline } from './headline.ts'
 import { markup } from './markup.ts'
 import type { Markup } from './markup.ts'
 
@@ -32,7 +32,6 @@ export class RelatedContent {
 }
 
 export const embedding: Embedding = {
-  names: nameProperties,
   write: (related: Embedded) => Object.fromEntries(Object.entries(related).map(([name, included]) => {
     return [name, new RelatedContent(included)]
   })),

@@ -6,7 +6,6 @@ import { markup, renderAttributes } from './markup.ts'
 import type { Markup } from './markup.ts'
 import { buildListUrl } from './query-form.ts'
 import { findTarget, renderShort } from './value.ts'
-import type { Target } from './value.ts'
 
 /** Items that allow any property could otherwise have more columns than a person reads. */
 const maxColumns = 40
@@ -15,18 +14,12 @@ const maxColumns = 40
 export function renderTable (items: readonly object[], links: readonly Links[], context: PageContext): Markup {
   const { capabilities: { name, id, sorts, schemas: { read: { properties = {} } } }, related } = context
   const columns = getColumns(items, context)
-  const findRelated = (item: object, index: number, column: string): Target => {
-    return findTarget(Reflect.get(item, column), links[index] ?? {}, related.get(column))
-  }
-  // The names of related items are text, also if their ids are numbers.
-  const numeric = new Set(columns.filter((column) => {
-    return isNumeric(column, items, { ...properties[column] }) &&
-      !items.some((item, index) => findRelated(item, index, column)?.title !== undefined)
-  }))
+  const numeric = new Set(columns.filter((column) => isNumeric(column, items, { ...properties[column] })))
   const rows = items.map((item, index) => {
     const cells = columns.map((column) => {
-      const target = findRelated(item, index, column)
-      const value = renderShort(Reflect.get(item, column), { ...properties[column] }, target)
+      const content: unknown = Reflect.get(item, column)
+      const target = findTarget(content, related.get(column))
+      const value = renderShort(content, { ...properties[column] }, target)
       return numeric.has(column) ? markup`<td class="number">${value}</td>` : markup`<td>${value}</td>`
     })
     return markup`<tr><th scope="row">${renderItemLink(item, links[index], id)}</th>${cells}</tr>

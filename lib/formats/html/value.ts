@@ -1,27 +1,19 @@
 import type { JsonSchema } from '../../storage/contract.ts'
-import type { Link, Links } from '../format.ts'
 import { getKind } from './kind.ts'
 import { getSafeHref, markup } from './markup.ts'
 import type { Markup } from './markup.ts'
 import { RelatedContent, renderRelatedLinks, renderRelatedShort } from './related.ts'
 
-/** The link to the item that the value refers to. */
-export type Target = Link | undefined
-
-/**
- * Finds the link to the item that a value refers to. `path` is that of its collection. The link has the name of the
- * item as its title if the caller can read it.
- */
-export function findTarget (value: unknown, links: Links, path: string | undefined): Target {
+/** Returns the URI of the item that a value refers to. `path` is that of its collection. */
+export function findTarget (value: unknown, path: string | undefined): string | undefined {
   if (path === undefined || (typeof value !== 'string' && typeof value !== 'number')) return undefined
   // RFC 3986, section 5.2.4: clients remove such segments from a path, so no item has such an id.
   if (/^\.{0,2}$/.test(String(value))) return undefined
-  const href = `${path}/${encodeURIComponent(String(value).toWellFormed())}`
-  return Object.values(links).find((link) => link.href === href) ?? { href }
+  return `${path}/${encodeURIComponent(String(value).toWellFormed())}`
 }
 
 /** Renders a value for a cell of a table. */
-export function renderShort (value: unknown, schema: JsonSchema, target: Target): Markup {
+export function renderShort (value: unknown, schema: JsonSchema, target: string | undefined): Markup {
   if (value instanceof RelatedContent) return renderRelatedShort(value)
   if (isContainer(value)) return markup`<code>${truncate(JSON.stringify(value), 80)}</code>`
   return renderScalar(value, schema, { target, maxLength: 120, withSeconds: false })
@@ -31,7 +23,7 @@ export function renderShort (value: unknown, schema: JsonSchema, target: Target)
 const maxFullLength = 20_000
 
 /** Renders a value for the page of its item. */
-export function renderFull (value: unknown, schema: JsonSchema, target: Target): Markup {
+export function renderFull (value: unknown, schema: JsonSchema, target: string | undefined): Markup {
   if (isContainer(value)) {
     const links = value instanceof RelatedContent && renderRelatedLinks(value)
     return markup`${links}<pre tabindex="0">${truncate(JSON.stringify(value, null, 2), maxFullLength)}</pre>`
@@ -44,7 +36,8 @@ function isContainer (value: unknown): value is object {
 }
 
 interface ScalarOptions {
-  readonly target: Target
+  /** The URI of the item that the value refers to. */
+  readonly target: string | undefined
   readonly maxLength: number
   /** Whether a time is shown to the second. */
   readonly withSeconds: boolean
@@ -55,11 +48,7 @@ function renderScalar (value: unknown, schema: JsonSchema, options: ScalarOption
   if (value === undefined) return markup``
   if (value === null || value === '') return markup`<span class="none">${value === null ? 'null' : 'empty'}</span>`
   const text = truncate(String(value), maxLength)
-  if (target !== undefined) {
-    const { href, title } = target
-    if (title === undefined) return markup`<a href="${href}"><bdi>${text}</bdi></a>`
-    return markup`<a href="${href}" title="${text}"><bdi>${truncate(title, maxLength)}</bdi></a>`
-  }
+  if (target !== undefined) return markup`<a href="${target}"><bdi>${text}</bdi></a>`
   if (typeof value !== 'string') return markup`${text}`
   const { format } = getKind(schema).schema
   const instant = formatInstant(value, format, withSeconds)
