@@ -129,7 +129,7 @@ const callees: Readonly<Record<string, Callee>> = {
     valid: {},
     optional: [...sqlOptions, 'preparedStatements']
   },
-  mysql: { call: open(mysql, { getConnection: run }), valid: {}, optional: [...sqlOptions, 'consistentReads'] },
+  mysql: { call: open(mysql, { getConnection: run }), valid: {}, optional: sqlOptions },
   service: {
     call: register(service),
     isPlugin: true,
@@ -218,7 +218,7 @@ test('mistakes say what to do', async (t) => {
     [call('sqlite', { table: 5 }), /The option table of sqlite\(\) is a number\. It must be the name of a table/],
     [call('sqlite', { version: {} }), /The option version of sqlite\(\) is an object\. It must be the name of a column/],
     [call('postgres', null), /The options of postgres\(\) are null\. Make them an object with table/],
-    [call('mysql', { consistentReads: 1 }), /consistentReads of mysql\(\) is a number\. It must be true or false/],
+    [call('mysql', { consistentReads: true }), /mysql\(\) has no option "consistentReads"/],
     [call('service', { health: 5 }), /health is 5\. It must be an object with live, ready/],
     [call('service', { audit: 5 }), /audit is 5\. It must be false or an object with strict/],
     [call('batch', { collections: [orders], idempotency: 5 }), /idempotency is 5\. Make it an object with required/],

@@ -8,7 +8,8 @@ import { startGaleraCluster } from './galera.ts'
 import { defineOrders } from './orders.ts'
 
 export interface Consistency {
-  readonly consistentReads: boolean
+  /** Whether reads wait for what other servers have committed. */
+  readonly waits: boolean
   /** How many orders were created through one server, and read through another. */
   readonly reads: number
   /** Those that were 404. */
@@ -30,8 +31,8 @@ interface App {
   readonly database: Opened
 }
 
-async function startApp (url: string, consistentReads: boolean): Promise<App> {
-  const database = openDatabase(url, { consistentReads })
+async function startApp (url: string, waits: boolean): Promise<App> {
+  const database = openDatabase(url, { waits })
   const app = Fastify()
   await app.register(collection, defineOrders(database.storage))
   await app.ready()
@@ -49,8 +50,8 @@ export async function measureConsistency (): Promise<Consistency[]> {
   }
 }
 
-async function measure (first: string, second: string, consistentReads: boolean): Promise<Consistency> {
-  const [one, other] = [await startApp(first, consistentReads), await startApp(second, consistentReads)]
+async function measure (first: string, second: string, waits: boolean): Promise<Consistency> {
+  const [one, other] = [await startApp(first, waits), await startApp(second, waits)]
   const reads: number[] = []
   const changes: number[] = []
   const runClient = async () => {
@@ -75,7 +76,7 @@ async function measure (first: string, second: string, consistentReads: boolean)
     await database.close()
   }
   return {
-    consistentReads,
+    waits,
     reads: reads.length,
     notFound: reads.filter((status) => status === 404).length,
     changes: changes.length,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import driver from 'mysql2/promise'
 import pg from 'pg'
-import { mysql, type MysqlOptions } from '../../lib/storage/mysql.ts'
+import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import type { SqlAdapter } from '../../lib/storage/sql.ts'
 import { defineOrders, timeLimit } from './orders.ts'
@@ -13,14 +13,15 @@ export interface Opened {
   close (): Promise<void>
 }
 
-/** A pool with the settings that docs/scaling.md recommends. */
-export function openDatabase (url: string, options: MysqlOptions = {}): Opened {
+/** A pool with the settings that docs/scaling.md recommends. With `waits`, reads wait for writes on other servers. */
+export function openDatabase (url: string, { waits = false } = {}): Opened {
   if (url.startsWith('postgres:')) {
     const pool = new pg.Pool({ connectionString: url, max: poolSize, connectionTimeoutMillis: timeLimit })
     return { storage: postgres(pool), close: () => pool.end() }
   }
   const pool = driver.createPool({ uri: url, connectionLimit: poolSize, connectTimeout: timeLimit, timezone: 'Z' })
-  return { storage: mysql(pool, options), close: () => pool.end() }
+  if (waits) pool.on('connection', (connection) => { connection.query('SET SESSION wsrep_sync_wait = 7') })
+  return { storage: mysql(pool), close: () => pool.end() }
 }
 
 /** A cluster that has just started may refuse the first attempts. */

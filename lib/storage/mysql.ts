@@ -3,7 +3,7 @@ import { dialect } from './mysql/dialect.ts'
 import { identifySession, killQuery } from './mysql/kill-query.ts'
 import { createSqlAdapter, type SqlAdapter, type SqlOptions } from './sql.ts'
 import type { Row, Value } from './sql/dialect.ts'
-import { boolean, checkSqlOptions } from './sql/options.ts'
+import { checkSqlOptions } from './sql/options.ts'
 import { passToCallback, type PoolDriver } from './sql/pool-driver.ts'
 import { PooledSession } from './sql/pooled-session.ts'
 import { PreparedStatements } from './sql/prepared-statements.ts'
@@ -33,20 +33,6 @@ export interface MysqlConnection {
   destroy (): void
 }
 
-/** The options of `mysql()`. */
-export interface MysqlOptions extends SqlOptions {
-  /**
-   * For a Galera cluster whose servers are all used: whether a statement waits until its server has applied what was
-   * committed on the others before. Without it, a server can be behind, so that a new item is 404 there and a valid
-   * entity tag 412. Sets `wsrep_sync_wait` on the connections of the pool, for all who use them.
-   *
-   * @default false
-   * @example
-   * mysql(pool, { consistentReads: true })
-   */
-  readonly consistentReads?: boolean
-}
-
 /**
  * Stores items in MariaDB 10.6 or MySQL 8.0.21, or newer, through an open pool of `mysql2`. The app closes it.
  *
@@ -55,11 +41,10 @@ export interface MysqlOptions extends SqlOptions {
  * const users = define({ name: 'users', schema: User, storage })
  * await storage.createTable(users)
  */
-export function mysql (pool: MysqlPool, options: MysqlOptions = {}): SqlAdapter {
+export function mysql (pool: MysqlPool, options: SqlOptions = {}): SqlAdapter {
   checkPool(pool)
-  checkSqlOptions('mysql', options, { consistentReads: boolean })
-  const driver = createDriver(pool, options.consistentReads === true)
-  return createSqlAdapter({ dialect, session: new PooledSession(driver, dialect), key: pool }, options)
+  checkSqlOptions('mysql', options)
+  return createSqlAdapter({ dialect, session: new PooledSession(createDriver(pool), dialect), key: pool }, options)
 }
 
 const usage = 'Pass an open pool of mysql2/promise, such as mysql(createPool(uri)).'
@@ -122,32 +107,7 @@ function closeStatement (client: MysqlConnection, text: string): void {
   }
 }
 
-/** The connections whose statements wait for the cluster. */
-const waiting = new WeakSet<object>()
-
-/** 1 is for reads, 2 for updates and deletes, 4 for inserts. */
-const waitForCluster = 'SET SESSION wsrep_sync_wait = 7'
-
-const unknownVariable = 1193
-
-const noCluster = 'consistentReads is true, but the server has no variable wsrep_sync_wait: it cannot be part of a ' +
-  'Galera cluster. Remove the option consistentReads of mysql().'
-
-async function makeConsistent (client: MysqlConnection): Promise<MysqlConnection> {
-  const connection = client.connection ?? client
-  if (waiting.has(connection)) return client
-  try {
-    await client.query(waitForCluster)
-  } catch (error) {
-    client.destroy()
-    if (Object(error).errno === unknownVariable) throw new BadStorageError(noCluster, { cause: error })
-    throw error
-  }
-  waiting.add(connection)
-  return client
-}
-
-function createDriver (pool: MysqlPool, consistentReads: boolean): PoolDriver<MysqlConnection> {
+function createDriver (pool: MysqlPool): PoolDriver<MysqlConnection> {
   return {
     abortsOnError: false,
     // The server prepares statements again itself.
@@ -156,8 +116,7 @@ function createDriver (pool: MysqlPool, consistentReads: boolean): PoolDriver<My
       passToCallback(pool.getConnection(), (error, client) => {
         if (client === undefined) return callback(error)
         identifySession(client)
-        if (consistentReads) passToCallback(makeConsistent(client), callback)
-        else callback(undefined, client)
+        callback(undefined, client)
       })
     },
     release (client, broken) {
