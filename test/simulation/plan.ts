@@ -1,6 +1,6 @@
 import type { Isolation } from './locks.ts'
 import type { AppConfig } from './service.ts'
-import type { Random } from './random.ts'
+import { Random } from './random.ts'
 import type { Row } from './transaction.ts'
 
 // What clients send: the plan of a history, which follows from its seed.
@@ -93,8 +93,11 @@ export const isAboutPerson = (verb: Verb): boolean => verb.endsWith('Person')
 export const isBulk = (verb: Verb): boolean => bulkVerbs.has(verb)
 export const isWide = (verb: Verb): boolean => wideVerbs.has(verb)
 
-export function chooseConfig (random: Random): Config {
-  const app = {
+/** How many kinds of apps there are. To start one takes longer than a history. */
+const appKinds = 24
+
+function chooseApp (random: Random): AppConfig {
+  return {
     hasSoftDelete: random.chance(0.5),
     hasHooks: random.chance(0.5),
     hasValidationHook: random.chance(0.5),
@@ -102,6 +105,10 @@ export function chooseConfig (random: Random): Config {
     hasSlowRules: random.chance(0.3),
     processes: 1 + random.below(2)
   }
+}
+
+export function chooseConfig (random: Random): Config {
+  const app = chooseApp(new Random(random.below(appKinds)))
   const hasFaults = random.chance(0.6)
   return {
     app,
