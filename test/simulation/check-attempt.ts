@@ -3,6 +3,7 @@ import type { RefusedPart, Result } from './doors.ts'
 import type { Attempt, Observed } from './history.ts'
 import { getExpected } from './model.ts'
 import type { Expected } from './model.ts'
+import { checkWalk, parseRows } from './check-walk.ts'
 import { isBulk } from './plan.ts'
 import type { Action } from './plan.ts'
 import { normalizeRow } from './state.ts'
@@ -151,6 +152,7 @@ class AttemptCheck {
   }
 
   #checkSuccess (result: Result): string[] {
+    if (this.#attempt.operation.actions[0]!.verb === 'walk') return this.#checkWalk(result)
     const [committed] = this.#commits
     if (committed !== undefined) return this.#compareWithModel(committed, result)
     if (result.isReplayed === true) return this.#siblings.some(isDone) || this.#hasReceipt() ? [] : ['key: replays nothing']
@@ -160,6 +162,18 @@ class AttemptCheck {
     const [first] = this.#window as readonly [State]
     const wrong = this.#compareBodies(result, this.#runActions(first).expected) ?? 'no commit'
     return [`read: ${wrong}, in no state of ${this.#attempt.start} to ${this.#attempt.end}`]
+  }
+
+  /** docs/lists.md: who follows the links gets every item that exists the whole time exactly once. */
+  #checkWalk ({ bodies }: Result): string[] {
+    const { operation: { actions: [action], caller }, start, end } = this.#attempt
+    const { config: { app: config } } = this.#observed
+    const lists = this.#window.map((state) => {
+      const { body } = getExpected(action!, { state, others: state, caller, config, tagged: undefined })
+      return body === undefined ? [] : parseRows(body)
+    })
+    return checkWalk(action!.walk!, parseRows(bodies[0]), lists)
+      .map((problem) => `walk: ${problem}, in the states ${start} to ${end}`)
   }
 
   /** Whether nothing was to be written in this state, and the response is about it. */

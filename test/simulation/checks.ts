@@ -66,7 +66,7 @@ function checkKeys ({ attempts }: Observed, journal: readonly Commit[]): string[
 }
 
 function dependsOnOthers ({ verb, expands }: Action): boolean {
-  return verb === 'list' || expands
+  return verb === 'list' || verb === 'walk' || expands
 }
 
 /** `afterCommit` is called once for each item that was written, and for nothing else. */

@@ -1,7 +1,8 @@
-import type { ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { showEach, showRow } from './model.ts'
+import { toSort } from './plan.ts'
 import type { Action, KnownTag, Operation } from './plan.ts'
-import type { Service, Stored } from './service.ts'
+import type { Calls, Service, Stored } from './service.ts'
 import type { Row } from './transaction.ts'
 import { running } from './world.ts'
 import type { World } from './world.ts'
@@ -35,12 +36,20 @@ interface HttpRequest {
   readonly headers?: Record<string, string>
 }
 
+interface Fetched {
+  readonly status: number
+  readonly headers: OutgoingHttpHeaders
+  readonly text: string
+  readonly value: any
+}
+
 function toRequest (action: Action): HttpRequest {
   const { verb, id, to, group, content, contents } = action
   const path = `/items/${id}`
   switch (verb) {
     case 'read': return { method: 'GET', path: `${path}${action.expands ? '?expand=person' : ''}` }
-    case 'list': return { method: 'GET', path: `/items?${toQueryString(action)}` }
+    case 'list':
+    case 'walk': return { method: 'GET', path: `/items?${toQueryString(action)}` }
     case 'create': return { method: 'POST', path: '/items', content }
     case 'bulkCreate': return { method: 'POST', path: '/items', content: contents }
     case 'put': return { method: 'PUT', path, content }
@@ -58,10 +67,11 @@ function toRequest (action: Action): HttpRequest {
   }
 }
 
-function toQueryString ({ group, expands, personFilter }: Action): string {
+function toQueryString ({ group, expands, personFilter, walk }: Action): string {
   return new URLSearchParams({
     group,
-    sort: 'id',
+    sort: walk === undefined ? 'id' : toSort(walk),
+    ...walk && { limit: String(walk.limit) },
     ...expands && { expand: 'person' },
     ...personFilter && { [`person.${personFilter.property}`]: personFilter.value }
   }).toString()
@@ -83,6 +93,7 @@ async function callMethod (service: Service, action: Action, options: object): P
   switch (verb) {
     case 'read': return items.read(id, { ...options, ...expand })
     case 'list': return collect(items.list({ filter: toFilter(action), sort: ['id'], ...expand }, options))
+    case 'walk': return collectPages(items, action, options)
     case 'create': return items.create(content, options)
     case 'bulkCreate': return items.createMany(contents, options)
     case 'put': return items.replace(id, content, options)
@@ -110,6 +121,14 @@ async function collect (entries: AsyncIterable<Stored>): Promise<Stored[]> {
   return all
 }
 
+async function collectPages (items: Calls, { group, walk }: Action, options: object): Promise<Stored[]> {
+  const { limit } = walk!
+  const all: Stored[] = []
+  const query = { filter: { group }, sort: [toSort(walk!)], limit }
+  for await (const { entries } of items.pages(query, options)) all.push(...entries)
+  return all
+}
+
 async function nothing (done: Promise<void>): Promise<undefined> {
   await done
 }
@@ -118,7 +137,8 @@ async function nothing (done: Promise<void>): Promise<undefined> {
 function toBody ({ verb }: Action, caller: string, value: unknown): unknown {
   if (value === undefined) return undefined
   switch (verb) {
-    case 'list': return showEach((value as Row[]).map((row) => showIncluded(row, caller)), caller)
+    case 'list':
+    case 'walk': return showEach((value as Row[]).map((row) => showIncluded(row, caller)), caller)
     case 'bulkPatch':
     case 'bulkRemove': return (value as { count: number }).count
     case 'bulkCreate':
@@ -188,7 +208,7 @@ export class Doors {
   }
 
   #remember (operation: Operation, action: Action, { tag, body }: { tag: string | undefined, body: unknown }): void {
-    if (tag === undefined || typeof body !== 'string' || action.verb === 'list' || action.expands) return
+    if (tag === undefined || typeof body !== 'string' || isOfMany(action) || action.expands) return
     this.#tags.set(this.#toMemoryKey(operation, action), { tag, shown: body })
   }
 
@@ -203,9 +223,9 @@ export class Doors {
     const [action] = operation.actions as [Action]
     try {
       const request = { ...toRequest(action), headers: toHeaders(action, operation.tags![0]) }
-      const { statusCode: status, headers, body: sent, json } = await this.#inject(service, operation, name, request)
-      const text = toText(headers, sent)
-      const value = sent === '' ? undefined : json()
+      const { status, headers, text, value } = action.verb === 'walk'
+        ? await this.#followLinks(service, operation, name, request)
+        : await this.#fetch(service, operation, name, request)
       if (status >= 400) return { status, code: value.code, detail: value.detail, bodies: [], text }
       const body = toBody(action, operation.caller, value)
       this.#remember(operation, action, { tag: headers.etag, body })
@@ -213,6 +233,25 @@ export class Doors {
     } catch (error) {
       return toLostResponse(error)
     }
+  }
+
+  async #fetch (service: Service, operation: Operation, name: string, request: HttpRequest): Promise<Fetched> {
+    const { statusCode: status, headers, body, json } = await this.#inject(service, operation, name, request)
+    return { status, headers, text: toText(headers, body), value: body === '' ? undefined : json() }
+  }
+
+  /** All pages as one response. */
+  async #followLinks (service: Service, operation: Operation, name: string, request: HttpRequest): Promise<Fetched> {
+    const items: unknown[] = []
+    const texts: string[] = []
+    for (let path: string | undefined = request.path; path !== undefined;) {
+      const page = await this.#fetch(service, operation, name, { ...request, path })
+      if (page.status !== 200) return page
+      items.push(...page.value)
+      texts.push(page.text)
+      path = /<([^>]*)>; rel="next"/.exec(String(page.headers.link))?.[1]
+    }
+    return { status: 200, headers: {}, text: texts.join('\n'), value: items }
   }
 
   async #sendBatch (service: Service, operation: Operation, name: string): Promise<Result> {
@@ -280,6 +319,10 @@ export class Doors {
       return { ...failure, bodies: [], text: String(error), ...door === 'transaction' && { part } }
     }
   }
+}
+
+function isOfMany ({ verb }: Action): boolean {
+  return verb === 'list' || verb === 'walk'
 }
 
 function toHeaders (action: Action, known: KnownTag | undefined): Record<string, string> {

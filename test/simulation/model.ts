@@ -77,7 +77,8 @@ class Model {
         const isKnown = !this.#action.expands && tagged === showRow(row, caller)
         return isKnown ? { status: 304, writes: [] } : this.#respond(200, this.#expand(row))
       }
-      case 'list': {
+      case 'list':
+      case 'walk': {
         const { caller } = this.#situation
         const rows = this.#listByPerson().map((row) => this.#expand(row))
         return { status: 200, body: showEach(rows, caller), writes: [] }

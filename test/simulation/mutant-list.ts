@@ -542,4 +542,40 @@ const batch = [
   ])
 ]
 
-export const mutants: readonly Mutant[] = [...access, ...writes, ...features, ...batch]
+const lists = [
+  ...inFile('listing/page-links.ts', ['listing/lists', 'listing/walks'], [
+    {
+      promise: 'a client that follows the links gets no item twice',
+      old: "if (last !== undefined && hasNext) links.next = linkTo('after', last)",
+      next: "if (last !== undefined && hasNext) links.next = linkTo('after', page.entries.at(-2) ?? last)"
+    },
+    {
+      promise: 'a page that is not the last one has a link to the next',
+      old: 'const hasNext = page.more || isBackward',
+      next: 'const hasNext = isBackward || (page.more && cursor === undefined)'
+    }
+  ]),
+  ...inFile('listing/cursor.ts', ['listing/lists', 'listing/walks'], [
+    {
+      promise: 'missing values come last in pages as well',
+      old: 'getValue(item, property) ?? null)',
+      next: "getValue(item, property) ?? 'xx')"
+    }
+  ]),
+  ...inFile('listing/selection.ts', ['listing/lists', 'listing/walks'], [
+    {
+      promise: 'the id is the last property of every order',
+      old: 'return last < 0 ? [...order, { property: id, descending: false }]',
+      next: 'return last < 0 ? order'
+    }
+  ]),
+  ...inFile('calls/calls.ts', ['calls/calls', 'listing/walks'], [
+    {
+      promise: 'pages from code have no item twice',
+      old: 'const next = { ...listQuery, after: getPosition(last, order), count: false }',
+      next: 'const next = { ...listQuery, after: getPosition(page.entries.at(-2) ?? last, order), count: false }'
+    }
+  ])
+]
+
+export const mutants: readonly Mutant[] = [...access, ...writes, ...features, ...batch, ...lists]

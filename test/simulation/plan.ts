@@ -6,7 +6,7 @@ import type { Row } from './transaction.ts'
 // What clients send: the plan of a history, which follows from its seed.
 
 export type Verb =
-  | 'read' | 'list' | 'create' | 'put' | 'patch' | 'restore' | 'remove' | 'add' | 'move' | 'tally'
+  | 'read' | 'list' | 'walk' | 'create' | 'put' | 'patch' | 'restore' | 'remove' | 'add' | 'move' | 'tally'
   | 'bulkPatch' | 'bulkRemove' | 'bulkCreate' | 'readPerson' | 'putPerson' | 'removePerson'
 
 export type Door = 'http' | 'code' | 'batch' | 'transaction'
@@ -33,6 +33,14 @@ export interface Action {
   readonly expands: boolean
   /** What a list requires of the person of an item. */
   readonly personFilter: { readonly property: 'id' | 'phone', readonly value: string } | undefined
+  /** In which order a client walks over the pages of a list, and how many items each page has. */
+  readonly walk: Walk | undefined
+}
+
+export interface Walk {
+  readonly property: 'id' | 'n' | 'code'
+  readonly isDescending: boolean
+  readonly limit: number
 }
 
 /** An entity tag, and what the client has got with it. */
@@ -80,7 +88,7 @@ const personIds = ['p', 'q'] as const
 const groups = ['g', 'h'] as const
 
 const verbs: readonly Verb[] = [
-  'read', 'read', 'list', 'create', 'put', 'put', 'patch', 'patch', 'patch', 'restore', 'remove', 'add', 'add', 'move',
+  'read', 'read', 'list', 'walk', 'create', 'put', 'put', 'patch', 'patch', 'patch', 'restore', 'remove', 'add', 'add', 'move',
   'tally', 'bulkPatch', 'bulkPatch', 'bulkRemove', 'bulkCreate', 'readPerson', 'putPerson', 'removePerson'
 ]
 const bulkVerbs: ReadonlySet<Verb> = new Set(['bulkPatch', 'bulkRemove', 'bulkCreate'])
@@ -225,8 +233,9 @@ class Planner {
 
   #chooseVerb (door: Door): Verb {
     const verb = this.#random.pick(verbs)
-    // A part of a batch is about one item, or a list.
-    const isUnfit = (door === 'batch' && isBulk(verb)) || (this.#isSimple && isWide(verb))
+    // A part of a batch is about one item, or a list. In a transaction, a walk would see what it has written itself.
+    const hasParts = door === 'batch' || door === 'transaction'
+    const isUnfit = (door === 'batch' && isBulk(verb)) || (hasParts && verb === 'walk') || (this.#isSimple && isWide(verb))
     return isUnfit ? this.#chooseVerb(door) : verb
   }
 
@@ -248,7 +257,17 @@ class Planner {
       testedNumber: verb === 'patch' && isOverHttp && random.chance(0.2) ? random.below(3) : undefined,
       preference: door === 'http' && random.chance(0.2) ? random.pick(['minimal', 'representation']) : undefined,
       expands: (verb === 'read' || verb === 'list') && random.chance(0.3),
-      personFilter: verb === 'list' && random.chance(0.4) ? this.#choosePersonFilter() : undefined
+      personFilter: verb === 'list' && random.chance(0.4) ? this.#choosePersonFilter() : undefined,
+      walk: verb === 'walk' ? this.#chooseWalk() : undefined
+    }
+  }
+
+  #chooseWalk (): Walk {
+    const random = this.#random
+    return {
+      property: random.pick(['id', 'n', 'code']),
+      isDescending: random.chance(0.5),
+      limit: 1 + random.below(2)
     }
   }
 
@@ -286,19 +305,25 @@ class Planner {
   }
 }
 
+/** The value of the parameter `sort`. */
+export function toSort ({ property, isDescending }: Walk): string {
+  return isDescending ? `-${property}` : property
+}
+
 /** For the history. */
 export function describeOperation (operation: Operation): string {
   const { door, caller, process, actions, key, tags, hookFault, isAborted, isDryRun } = operation
   const list = actions.map((action, index) => {
     const { verb, content, contents } = action
-    const { mustCreate, testedNumber, preference, expands, personFilter } = action
+    const { mustCreate, testedNumber, preference, expands, personFilter, walk } = action
     const extra = [
       tags?.[index] && 'with a tag',
       mustCreate && 'must create',
       testedNumber !== undefined && `tests n=${testedNumber}`,
       preference,
       expands && 'with the person',
-      personFilter && `person.${personFilter.property}=${personFilter.value}`
+      personFilter && `person.${personFilter.property}=${personFilter.value}`,
+      walk && `by ${toSort(walk)}, ${walk.limit} on a page`
     ].filter(Boolean).join(', ')
     return `${verb} ${describePlace(action)} ${extra} ${JSON.stringify(contents.length > 0 ? contents : content)}`
   })
@@ -312,6 +337,6 @@ export function describeOperation (operation: Operation): string {
 }
 
 function describePlace ({ verb, id, to, group }: Action): string {
-  if (verb === 'list' || isBulk(verb)) return `group=${group}`
+  if (verb === 'list' || verb === 'walk' || isBulk(verb)) return `group=${group}`
   return verb === 'move' ? `${id} to ${to}` : id
 }

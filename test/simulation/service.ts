@@ -63,6 +63,7 @@ export interface Stored {
 export interface Calls {
   read (id: string, options: object): Promise<Stored>
   list (query: object, options: object): AsyncIterable<Required<Stored>>
+  pages (query: object, options: object): AsyncIterable<{ readonly entries: ReadonlyArray<Required<Stored>> }>
   create (content: object, options: object): Promise<Stored>
   createMany (contents: readonly object[], options: object): Promise<Stored[]>
   replace (id: string, content: object, options: object): Promise<Stored>
