@@ -85,13 +85,12 @@ class Model {
       }
       case 'create': {
         this.#checkMayCreate()
-        const row = this.#withOwner(content)
-        this.#checkRow(row, undefined)
+        const row = this.#complete(this.#withOwner(content), undefined)
         return this.#respond(201, row, [toWrite(row)])
       }
       case 'bulkCreate': {
         this.#checkMayCreate()
-        const rows = this.#action.contents.map((each) => this.#withOwner(each))
+        const rows = this.#action.contents.map((each) => this.#build(this.#withOwner(each)))
         for (const row of rows) this.#checkReference(row, undefined)
         for (const row of rows) this.#checkUnique(row, undefined)
         this.#checkDifferent(rows)
@@ -103,8 +102,8 @@ class Model {
         if (!isLive(before) && before !== undefined && !this.#isRoot) throw new Refused(410, 'gone')
         this.#checkTag(before)
         if (this.#action.mustCreate && before !== undefined) throw new Refused(412, 'precondition-failed')
-        const row = before === undefined ? this.#withOwner({ ...content, id }) : this.#replace(before)
-        this.#checkRow(row, before)
+        const draft = before === undefined ? this.#withOwner({ ...content, id }) : this.#replace(before)
+        const row = this.#complete(draft, before)
         return this.#respond(before === undefined ? 201 : 200, row, [toWrite(row)])
       }
       case 'patch':
@@ -115,8 +114,7 @@ class Model {
         if (testedNumber !== before.n) throw new Refused(409, 'patch-test-failed')
         if (!isLive(before) && verb === 'patch') throw new Refused(410, 'gone')
         const { deletedAt, ...rest } = before
-        const row = { ...rest, ...content }
-        this.#checkRow(row, before)
+        const row = this.#complete({ ...rest, ...content }, before)
         return this.#respond(200, row, [toWrite(row)])
       }
       case 'remove': {
@@ -141,7 +139,7 @@ class Model {
       }
       case 'bulkPatch': {
         const rows = this.#listGroup()
-        return this.#count(rows, rows.map((row) => toWrite({ ...row, ...content })))
+        return this.#count(rows, rows.map((row) => toWrite(this.#build({ ...row, ...content }))))
       }
       case 'bulkRemove': {
         const rows = this.#listGroup()
@@ -244,9 +242,26 @@ class Model {
     if (tagged !== undefined && !isSame) throw new Refused(412, 'precondition-failed')
   }
 
-  #checkRow (row: Row, before: Row | undefined): void {
+  /** The row that is stored, after all checks. */
+  #complete (draft: Row, before: Row | undefined): Row {
+    const row = this.#build(draft)
     this.#checkReference(row, before)
     this.#checkUnique(row, before)
+    return row
+  }
+
+  /** The row that is stored: hooks can change it. The caller must see it afterwards. */
+  #build (draft: Row): Row {
+    const { config: { hasHooks, hasValidationHook } } = this.#situation
+    const isAstray = (hasHooks || hasValidationHook) && String(draft.text).trim() === 'astray'
+    const row = {
+      ...draft,
+      ...hasValidationHook && { checked: draft.by },
+      ...hasHooks && { written: draft.by },
+      ...isAstray && { owner: 'nobody' }
+    }
+    if (!this.#isInScope(row)) throw new Refused(422, 'validation-failed')
+    return row
   }
 
   /** What an item refers to has to exist when the reference is new. */
@@ -291,7 +306,7 @@ class Model {
   }
 
   #add (row: Row, difference: number): Row {
-    return { ...row, n: Number(row.n) + difference, by: this.#action.content.by }
+    return this.#build({ ...row, n: Number(row.n) + difference, by: this.#action.content.by })
   }
 
   #remove (table: string, row: Row): Write {

@@ -231,9 +231,36 @@ const writes = [
       next: 'const readContext = context'
     },
     {
+      promise: 'beforeWrite can change the item',
+      old: 'type.accept(returned === undefined ? draft : returned, {',
+      next: 'type.accept(returned === undefined ? draft : given, {'
+    },
+    {
+      promise: 'what beforeWrite makes of an item is in the scope of the caller',
+      old: 'checkScope(item, scope) ?? item\n}',
+      next: 'item\n}'
+    },
+    {
       promise: 'no write begins after the time is over',
       old: '  progress.check()\n  return write()',
       next: '  return write()'
+    }
+  ]),
+  ...inFile('engine/build.ts', ['engine/hooks', 'access/scope'], [
+    {
+      promise: 'beforeValidation can change the item',
+      old: 'type.accept(returned === undefined ? item : returned,',
+      next: 'type.accept(returned === undefined ? proposed : returned,'
+    },
+    {
+      promise: 'what beforeValidation makes of an item is in the scope of the caller',
+      old: '    (scope && checkScope(item, scope)) ??\n',
+      next: ''
+    },
+    {
+      promise: 'beforeValidation is called for what a custom action returns',
+      old: "  const complete = hooks.beforeValidation === undefined\n    ? accepted\n",
+      next: "  const complete = hooks.beforeValidation !== undefined || hooks.beforeValidation === undefined\n    ? accepted\n"
     }
   ]),
   ...inFile('engine/write-many.ts', ['features/bulk', 'features/bulk-writes'], [

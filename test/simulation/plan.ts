@@ -295,13 +295,18 @@ class Planner {
         ...verb === 'create' && { id },
         ...caller === 'root' && { owner },
         group: random.pick(groups),
-        text: `of-${owner}`,
+        text: verb === 'put' && random.chance(0.1) ? 'astray' : `of-${owner}`,
         n: random.below(10),
         by: name,
         ...optional
       }
     }
-    return { by: name, ...random.chance(0.5) && { group: random.pick(groups) }, ...optional }
+    return {
+      by: name,
+      ...random.chance(0.5) && { group: random.pick(groups) },
+      ...random.chance(0.1) && { text: 'astray' },
+      ...optional
+    }
   }
 }
 

@@ -101,6 +101,9 @@ const Item = Type.Object({
   /** The operation that has written it. */
   by: Type.String(),
   secret: Type.Optional(Type.String()),
+  /** Hooks set these. */
+  checked: Type.Optional(Type.String()),
+  written: Type.Optional(Type.String()),
   code: optionalText,
   personId: optionalText,
   deletedAt
@@ -125,8 +128,16 @@ interface RuleContext {
   readonly request: FastifyRequest | undefined
 }
 
+type Draft = Static<typeof Item>
+
+/** Hooks move an item with this text to another owner, so that it is outside of the scope of every caller but root. */
+function moveAstray (item: Draft): void {
+  if (item.text.trim() === 'astray') item.owner = 'nobody'
+}
+
 interface HookArguments {
   readonly action: string
+  readonly item?: Draft | undefined
   readonly before?: object | undefined
   readonly after?: object | undefined
   readonly transaction?: Transaction
@@ -216,15 +227,23 @@ export async function createService (config: AppConfig, options: ServiceOptions)
   function createHooks (): HookOptions<Static<typeof Item>> {
     const getWritten = ({ before, after }: HookArguments) => (after ?? before) as { id: string, by: string }
     const validationHooks = {
-      async beforeValidation ({ before }: HookArguments) {
+      /** Changes what it gets. */
+      async beforeValidation ({ item, before }: HookArguments) {
         spoil(before)
         await probe.callHook('beforeValidation')
+        item!.checked = item!.by
+        moveAstray(item!)
       }
     }
     const transactionHooks = {
-      async beforeWrite ({ before }: HookArguments) {
+      /** Returns another item. */
+      async beforeWrite ({ item, before }: HookArguments) {
         spoil(before)
         await probe.callHook('beforeWrite')
+        if (item === undefined) return undefined
+        const changed = { ...item, written: item.by }
+        moveAstray(changed)
+        return changed
       },
       async afterWrite (written: HookArguments) {
         const { id: item, by } = getWritten(written)
