@@ -125,7 +125,7 @@ class Model {
       case 'add': {
         const before = this.#requireItem()
         this.#checkTag(before)
-        const row = this.#add(before, 1)
+        const row = this.#add({ ...before, text: ` ${String(before.text).trim()}` }, 1)
         return this.#respond(200, row, [toWrite(row)])
       }
       case 'move': {
@@ -250,13 +250,19 @@ class Model {
     return row
   }
 
-  /** The row that is stored: hooks can change it. The caller must see it afterwards. */
+  /** The row that is stored: hooks and refinements can change it. The caller must see it afterwards. */
   #build (draft: Row): Row {
-    const { config: { hasHooks, hasValidationHook } } = this.#situation
-    const isAstray = (hasHooks || hasValidationHook) && String(draft.text).trim() === 'astray'
+    const { config: { hasHooks, hasValidationHook, hasRefinement } } = this.#situation
+    if (hasRefinement && draft.code === 'y' && draft.group !== 'g') throw new Refused(422, 'validation-failed')
+    const text = String(draft.text)
+    // The hook gets content that is refined already, and what an action has returned.
+    const hasSpace = text.startsWith(' ') && (!hasRefinement || this.#action.verb === 'add')
+    const isAstray = (hasHooks || hasValidationHook) && text.trim() === 'astray'
     const row = {
       ...draft,
-      ...hasValidationHook && { checked: draft.by },
+      ...hasHooks && { text: ` ${text.trim()}` },
+      ...hasRefinement && { text: text.trim() },
+      ...hasValidationHook && { checked: hasSpace ? 'with a space' : draft.by },
       ...hasHooks && { written: draft.by },
       ...isAstray && { owner: 'nobody' }
     }

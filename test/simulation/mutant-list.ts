@@ -80,6 +80,18 @@ const access = [
       next: 'if (this.hidden !== undefined || this.hidden === undefined) return entry.version'
     }
   ]),
+  ...inFile('schema/refinement.ts', ['schema/refinement'], [
+    {
+      promise: 'an item that a refinement refuses is 422',
+      old: 'if (result.issues !== undefined) {',
+      next: 'if (result.issues?.length === 0) {'
+    },
+    {
+      promise: 'a value that a refinement changes is stored',
+      old: 'return changed === value ? { value } :',
+      next: 'return changed === value || changed !== undefined ? { value } :'
+    }
+  ]),
   ...inFile('engine/actions.ts', ['access/access', 'routes/methods', 'engine/transactions'], [
     {
       promise: 'a PUT that creates needs the rule of create',
@@ -236,6 +248,11 @@ const writes = [
       next: 'type.accept(returned === undefined ? draft : given, {'
     },
     {
+      promise: 'what beforeWrite returns is refined',
+      old: 'const item = await type.refine(accepted, { id })',
+      next: 'const item: object | Problem = accepted'
+    },
+    {
       promise: 'what beforeWrite makes of an item is in the scope of the caller',
       old: 'checkScope(item, scope) ?? item\n}',
       next: 'item\n}'
@@ -256,6 +273,21 @@ const writes = [
       promise: 'what beforeValidation makes of an item is in the scope of the caller',
       old: '    (scope && checkScope(item, scope)) ??\n',
       next: ''
+    },
+    {
+      promise: 'refinements run on the complete item',
+      old: 'const refined = type.refine(complete, { id, fixed })',
+      next: 'const refined: object | Problem | Promise<object | Problem> = complete'
+    },
+    {
+      promise: 'beforeValidation gets content that is refined already',
+      old: '? await type.refine(drafted, { isDraft: true, id, fixed })',
+      next: '? drafted'
+    },
+    {
+      promise: 'what a custom action returns is refined',
+      old: 'const item = await type.refine(complete, { id: before.id, fixed })',
+      next: 'const item: object | Problem = complete'
     },
     {
       promise: 'beforeValidation is called for what a custom action returns',

@@ -110,6 +110,7 @@ function chooseApp (random: Random): AppConfig {
     hasHooks: random.chance(0.5),
     hasValidationHook: random.chance(0.5),
     hasReferences: random.chance(0.5),
+    hasRefinement: random.chance(0.5),
     hasSlowRules: random.chance(0.3),
     processes: 1 + random.below(2)
   }
@@ -219,11 +220,12 @@ class Planner {
   }
 
   #chooseHookFault (door: Door): HookFault | undefined {
-    const { hasFaults, app: { hasHooks, hasValidationHook } } = this.#config
+    const { hasFaults, app: { hasHooks, hasValidationHook, hasRefinement } } = this.#config
     if (!hasFaults || !this.#random.chance(0.1)) return undefined
     const hooks = [
       ...hasValidationHook ? ['beforeValidation'] : [],
       ...hasHooks ? ['beforeWrite', 'afterWrite'] : [],
+      ...hasRefinement ? ['refine'] : [],
       'run'
     ]
     // A transaction from code has no timeout.
@@ -295,7 +297,7 @@ class Planner {
         ...verb === 'create' && { id },
         ...caller === 'root' && { owner },
         group: random.pick(groups),
-        text: verb === 'put' && random.chance(0.1) ? 'astray' : `of-${owner}`,
+        text: verb === 'put' && random.chance(0.1) ? 'astray' : ` of-${owner}`,
         n: random.below(10),
         by: name,
         ...optional

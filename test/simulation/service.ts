@@ -23,6 +23,8 @@ export interface AppConfig {
   /** Whether `beforeWrite` and `afterWrite` run in the transaction, and write to the log. */
   readonly hasHooks: boolean
   readonly hasValidationHook: boolean
+  /** Whether the library of the schema checks and changes items after Ajv. */
+  readonly hasRefinement: boolean
   /** Whether the person that an item refers to has to exist. */
   readonly hasReferences: boolean
   /** Whether rules and scopes are late, because they ask the database. */
@@ -117,6 +119,20 @@ const Person = Type.Object({
   deletedAt
 })
 const LogEntry = Type.Object({ id: Type.String(), item: Type.String(), by: Type.String(), action: Type.String() })
+/** As the schema of another library: an item of this code has to be in this group, and texts have no spaces around. */
+function refineSchema (probe: Probe): typeof Item {
+  const validate = async (value: unknown) => {
+    await probe.callHook('refine')
+    const item = value as Draft
+    const isValid = item.code !== 'y' || item.group === 'g'
+    if (!isValid) return { issues: [{ message: 'must be in the group g', path: ['code'] }] }
+    return { value: { ...item, text: item.text.trim() } }
+  }
+  const jsonSchema = { input: () => Item, output: () => Item }
+  // The types are those of the schema.
+  return { '~standard': { version: 1, vendor: 'simulation', validate, jsonSchema } } as unknown as typeof Item
+}
+
 const input = Type.Object({ by: Type.String() })
 
 const authenticate = ({ request }: { request: FastifyRequest }) => request.headers['x-user'] as string | undefined
@@ -133,6 +149,11 @@ type Draft = Static<typeof Item>
 /** Hooks move an item with this text to another owner, so that it is outside of the scope of every caller but root. */
 function moveAstray (item: Draft): void {
   if (item.text.trim() === 'astray') item.owner = 'nobody'
+}
+
+/** What functions of the app return is refined as well. */
+function addSpace<Given extends { readonly text: string }> (item: Given): Given {
+  return { ...item, text: ` ${item.text.trim()}` }
 }
 
 interface HookArguments {
@@ -169,7 +190,7 @@ export async function createService (config: AppConfig, options: ServiceOptions)
 
   const items = define({
     name: 'items',
-    schema: Item,
+    schema: config.hasRefinement ? refineSchema(probe) : Item,
     id,
     storage,
     unique: ['code'],
@@ -199,7 +220,7 @@ export async function createService (config: AppConfig, options: ServiceOptions)
       input,
       async run ({ item, input: { by } }) {
         await probe.callHook('run')
-        return { ...item, n: item.n + 1, by }
+        return { ...addSpace(item), n: item.n + 1, by }
       }
     }),
     action('move', {
@@ -231,7 +252,8 @@ export async function createService (config: AppConfig, options: ServiceOptions)
       async beforeValidation ({ item, before }: HookArguments) {
         spoil(before)
         await probe.callHook('beforeValidation')
-        item!.checked = item!.by
+        // Content is refined before.
+        item!.checked = item!.text.startsWith(' ') ? 'with a space' : item!.by
         moveAstray(item!)
       }
     }
@@ -241,7 +263,7 @@ export async function createService (config: AppConfig, options: ServiceOptions)
         spoil(before)
         await probe.callHook('beforeWrite')
         if (item === undefined) return undefined
-        const changed = { ...item, written: item.by }
+        const changed = { ...addSpace(item), written: item.by }
         moveAstray(changed)
         return changed
       },
