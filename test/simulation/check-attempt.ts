@@ -1,7 +1,7 @@
 import type { Commit } from './database.ts'
 import type { RefusedPart, Result } from './doors.ts'
 import type { Attempt, Observed } from './history.ts'
-import { getExpected } from './model.ts'
+import { findPlaces, getExpected, isFound, toLocation } from './model.ts'
 import type { Expected } from './model.ts'
 import { checkWalk, parseRows } from './check-walk.ts'
 import { isBulk } from './plan.ts'
@@ -114,6 +114,7 @@ class AttemptCheck {
     }
     const refused = part ?? { index: 0, status, code }
     if (this.#situations.some((situation) => this.#isRefused(refused, situation))) return []
+    if (refused.code === 'not-found' && this.#isMoved(undefined)) return []
     if (config.isolation !== 'locks' && this.#isRefusedLater(refused)) return []
     // READ COMMITTED: a part can be about an item that an earlier part did not find.
     if (actions.length > 1 && actions.some(isAboutMany) && this.#window.length > 1) return []
@@ -145,7 +146,8 @@ class AttemptCheck {
     return this.#window.some((first) => {
       const { after } = this.#runActions(first, first, index)
       return this.#window.some((others) => {
-        const expected = getExpected(actions[index]!, { state: after, others, caller, config, tagged })
+        const situation = { state: after, others, caller, config, isRedirected: this.#isRedirected, tagged }
+        const expected = getExpected(actions[index]!, situation)
         return expected.status === status && expected.code === code
       })
     })
@@ -153,6 +155,7 @@ class AttemptCheck {
 
   #checkSuccess (result: Result): string[] {
     if (this.#attempt.operation.actions[0]!.verb === 'walk') return this.#checkWalk(result)
+    if (result.status === 301 && this.#isMoved(result.bodies[0])) return []
     const [committed] = this.#commits
     if (committed !== undefined) return this.#compareWithModel(committed, result)
     if (result.isReplayed === true) return this.#siblings.some(isDone) || this.#hasReceipt() ? [] : ['key: replays nothing']
@@ -164,12 +167,31 @@ class AttemptCheck {
     return [`read: ${wrong}, in no state of ${this.#attempt.start} to ${this.#attempt.end}`]
   }
 
+  /**
+   * Whether the item is not found, but at this location. Each of its places was read by another statement, perhaps in
+   * another state.
+   */
+  #isMoved (location: unknown): boolean {
+    const { operation: { actions: [action], caller } } = this.#attempt
+    const { config: { app: config } } = this.#observed
+    if (!this.#isRedirected) return false
+    const places = findPlaces(action!.id)
+    const found = places.findIndex((id) => toLocation(action!, id) === location)
+    const missing = location === undefined ? places : places.slice(0, found)
+    const isFoundIn = (id: string, state: State) => {
+      return isFound({ ...action!, id }, { state, others: state, caller, config, isRedirected: false, tagged: undefined })
+    }
+    const wasMissing = missing.every((id) => this.#window.some((state) => !isFoundIn(id, state)))
+    return wasMissing && (location === undefined || this.#window.some((state) => isFoundIn(places[found]!, state)))
+  }
+
   /** docs/lists.md: who follows the links gets every item that exists the whole time exactly once. */
   #checkWalk ({ bodies }: Result): string[] {
     const { operation: { actions: [action], caller }, start, end } = this.#attempt
     const { config: { app: config } } = this.#observed
     const lists = this.#window.map((state) => {
-      const { body } = getExpected(action!, { state, others: state, caller, config, tagged: undefined })
+      const situation = { state, others: state, caller, config, isRedirected: this.#isRedirected, tagged: undefined }
+      const { body } = getExpected(action!, situation)
       return body === undefined ? [] : parseRows(body)
     })
     return checkWalk(action!.walk!, parseRows(bodies[0]), lists)
@@ -244,7 +266,8 @@ class AttemptCheck {
     let beside = others
     for (const [index, action] of actions.entries()) {
       const tagged = tags?.[index]?.shown
-      const one = getExpected(action, { state: after, others: beside, caller, config, tagged })
+      const situation = { state: after, others: beside, caller, config, isRedirected: this.#isRedirected, tagged }
+      const one = getExpected(action, situation)
       expected.push(one)
       if (one.status >= 400) break
       after = after.apply(one.writes)
@@ -260,6 +283,11 @@ class AttemptCheck {
   #hasReceipt (): boolean {
     const names = this.#siblings.map(({ name }) => name)
     return this.#journal.some(({ owner, hasReceipt }) => hasReceipt && names.includes(owner))
+  }
+
+  /** Calls from code and parts of batches are not redirected. */
+  get #isRedirected (): boolean {
+    return this.#observed.config.app.hasRedirects && this.#attempt.operation.door === 'http'
   }
 
   /** The states that the attempt can have seen. */

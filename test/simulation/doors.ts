@@ -227,7 +227,7 @@ export class Doors {
         ? await this.#followLinks(service, operation, name, request)
         : await this.#fetch(service, operation, name, request)
       if (status >= 400) return { status, code: value.code, detail: value.detail, bodies: [], text }
-      const body = toBody(action, operation.caller, value)
+      const body = status === 301 ? headers.location : toBody(action, operation.caller, value)
       this.#remember(operation, action, { tag: headers.etag, body })
       return { status, bodies: [body], text, isReplayed: headers['idempotent-replayed'] === 'true' }
     } catch (error) {

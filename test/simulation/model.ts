@@ -1,4 +1,4 @@
-import { isAboutPerson } from './plan.ts'
+import { isAboutPerson, newIds } from './plan.ts'
 import type { Action } from './plan.ts'
 import type { AppConfig } from './service.ts'
 import { isLive, toText } from './state.ts'
@@ -23,6 +23,8 @@ export interface Situation {
   readonly others: State
   readonly caller: string
   readonly config: AppConfig
+  /** Whether requests are redirected. */
+  readonly isRedirected: boolean
   /** What the client has got with the tag that it sends in If-Match; undefined without If-Match. */
   readonly tagged: string | undefined
 }
@@ -31,10 +33,27 @@ export function getExpected (action: Action, situation: Situation): Expected {
   try {
     return new Model(action, situation).run()
   } catch (thrown) {
+    if (thrown instanceof Moved) return { status: 301, body: thrown.location, writes: [] }
     if (!(thrown instanceof Refused)) throw thrown
     const { status, code } = thrown
     return { status, code, writes: [] }
   }
+}
+
+/** Whether there is such an item, for this caller and action. */
+export function isFound (action: Action, situation: Situation): boolean {
+  return new Model(action, situation).isFound()
+}
+
+/** The ids that an item can have had, from this one to the last. */
+export function findPlaces (id: string): string[] {
+  const next = newIds.get(id)
+  return next === undefined ? [id] : [id, ...findPlaces(next)]
+}
+
+/** Where a request is redirected. */
+export function toLocation ({ verb, expands }: Action, id: string): string {
+  return `/items/${id}${verb === 'add' ? '/add' : ''}${expands ? '?expand=person' : ''}`
 }
 
 /** What a caller sees of a row, as text. */
@@ -55,6 +74,14 @@ class Refused {
   constructor (status: number, code: string) {
     this.status = status
     this.code = code
+  }
+}
+
+class Moved {
+  readonly location: string
+
+  constructor (location: string) {
+    this.location = location
   }
 }
 
@@ -108,7 +135,7 @@ class Model {
       }
       case 'patch':
       case 'restore': {
-        const before = this.#requireItem({ canRestore: true })
+        const before = this.#requireItem()
         this.#checkTag(before)
         const { testedNumber = before.n } = this.#action
         if (testedNumber !== before.n) throw new Refused(409, 'patch-test-failed')
@@ -185,8 +212,8 @@ class Model {
   }
 
   /** The item, deleted or not, if it is in the scope of the caller. */
-  #findItem (id: string = this.#action.id): Row | undefined {
-    const row = this.#situation.state.find('items', id)
+  #findItem (id: string = this.#action.id, state = this.#situation.state): Row | undefined {
+    const row = state.find('items', id)
     return row !== undefined && this.#isInScope(row) ? row : undefined
   }
 
@@ -194,11 +221,25 @@ class Model {
     return this.#isRoot || row.owner === this.#situation.caller
   }
 
-  #requireItem ({ canRestore = false } = {}): Row {
+  #requireItem (): Row {
     const row = this.#findItem()
-    if (row === undefined) throw new Refused(404, 'not-found')
-    if (!isLive(row) && !(canRestore && this.#isRoot)) throw new Refused(410, 'gone')
-    return row
+    if (this.#canUse(row)) return row
+    const { isRedirected, others } = this.#situation
+    const [, ...newPlaces] = isRedirected ? findPlaces(this.#action.id) : []
+    const place = newPlaces.find((other) => this.#canUse(this.#findItem(other, others)))
+    if (place !== undefined) throw new Moved(toLocation(this.#action, place))
+    throw row === undefined ? new Refused(404, 'not-found') : new Refused(410, 'gone')
+  }
+
+  isFound (): boolean {
+    return this.#canUse(this.#findItem())
+  }
+
+  /** A deleted item can only be restored. */
+  #canUse (row: Row | undefined): row is Row {
+    const { verb } = this.#action
+    const restores = (verb === 'patch' || verb === 'restore') && this.#isRoot
+    return isLive(row) || (row !== undefined && restores)
   }
 
   #listItems (): Row[] {

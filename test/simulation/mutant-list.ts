@@ -84,7 +84,7 @@ const access = [
     {
       promise: 'an item that a refinement refuses is 422',
       old: 'if (result.issues !== undefined) {',
-      next: 'if (result.issues?.length === 0) {'
+      next: 'if (result.issues !== undefined) return { value }\n    if (result.issues !== undefined) {'
     },
     {
       promise: 'a value that a refinement changes is stored',
@@ -487,6 +487,33 @@ const features = [
       promise: 'a soft delete without a condition is repeated after a lost race',
       old: 'const retries = expected === undefined ? maxRetries : 0',
       next: 'const retries = 0'
+    }
+  ]),
+  ...inFile('features/redirects.ts', ['features/redirects'], [
+    {
+      promise: 'an item that exists is not redirected',
+      old: 'if (!isMissing) return found',
+      next: 'if (!isMissing && found === undefined) return found'
+    },
+    {
+      promise: 'a deleted item that has moved is redirected',
+      old: "found === undefined || (found instanceof Problem && found.name === 'gone')",
+      next: 'found === undefined'
+    },
+    {
+      promise: 'a redirect leads to an item that exists',
+      old: "if (target !== undefined && 'item' in target) return",
+      next: "if (target === undefined || 'item' in target) return"
+    },
+    {
+      promise: 'a redirect leads to the last place of an item that has moved several times',
+      old: "if (target !== undefined && 'item' in target) return { kind: 'moved', to: id, status }",
+      next: "return target !== undefined && 'item' in target ? { kind: 'moved', to: id, status } : found"
+    },
+    {
+      promise: 'calls from code are not redirected',
+      old: "{ doors: ['http'], outside: ['soft-delete'] }",
+      next: "{ outside: ['soft-delete'] }"
     }
   ]),
   ...inFile('relations/references.ts', ['relations/references', 'relations/reference-races'], [

@@ -83,6 +83,9 @@ export interface Config {
   readonly ending: 'close' | 'crash' | undefined
 }
 
+/** The new id of items that have moved. A request is redirected if there is no item with the old one. */
+export const newIds: ReadonlyMap<string, string> = new Map([['a', 'c'], ['c', 'd'], ['d', 'b']])
+
 export const itemIds = ['a', 'b', 'c', 'd'] as const
 const personIds = ['p', 'q'] as const
 const groups = ['g', 'h'] as const
@@ -111,6 +114,7 @@ function chooseApp (random: Random): AppConfig {
     hasValidationHook: random.chance(0.5),
     hasReferences: random.chance(0.5),
     hasRefinement: random.chance(0.5),
+    hasRedirects: random.chance(0.5),
     hasSlowRules: random.chance(0.3),
     processes: 1 + random.below(2)
   }
@@ -220,17 +224,20 @@ class Planner {
   }
 
   #chooseHookFault (door: Door): HookFault | undefined {
-    const { hasFaults, app: { hasHooks, hasValidationHook, hasRefinement } } = this.#config
+    const { hasFaults, app: { hasHooks, hasValidationHook, hasRefinement, hasRedirects } } = this.#config
     if (!hasFaults || !this.#random.chance(0.1)) return undefined
     const hooks = [
       ...hasValidationHook ? ['beforeValidation'] : [],
       ...hasHooks ? ['beforeWrite', 'afterWrite'] : [],
       ...hasRefinement ? ['refine'] : [],
+      ...hasRedirects ? ['to'] : [],
       'run'
     ]
-    // A transaction from code has no timeout.
-    const kinds = door === 'transaction' ? ['throw'] as const : ['throw', 'late', 'never'] as const
-    return { hook: this.#random.pick(hooks), kind: this.#random.pick(kinds) }
+    const hook = this.#random.pick(hooks)
+    // A transaction from code has no timeout. README.md says why `to` is never late.
+    const isInTime = door === 'transaction' || hook === 'to'
+    const kinds = isInTime ? ['throw'] as const : ['throw', 'late', 'never'] as const
+    return { hook, kind: this.#random.pick(kinds) }
   }
 
   #chooseVerb (door: Door): Verb {

@@ -8,12 +8,14 @@ import { batch } from '../../lib/batch/batch.ts'
 import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
+import { redirects } from '../../lib/features/redirects.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { timeout } from '../../lib/features/timeout.ts'
 import collection, { define, ProblemError, registry } from '../../lib/index.ts'
 import type { HookOptions, Transaction } from '../../lib/index.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import type { Database } from './database.ts'
+import { newIds } from './plan.ts'
 
 // One process of the service: items of owners, people that items refer to, and a log that hooks write.
 
@@ -27,6 +29,8 @@ export interface AppConfig {
   readonly hasRefinement: boolean
   /** Whether the person that an item refers to has to exist. */
   readonly hasReferences: boolean
+  /** Whether items have moved: a request for an id that does not exist is redirected. */
+  readonly hasRedirects: boolean
   /** Whether rules and scopes are late, because they ask the database. */
   readonly hasSlowRules: boolean
   readonly processes: number
@@ -179,6 +183,12 @@ export async function createService (config: AppConfig, options: ServiceOptions)
   const deletion = config.hasSoftDelete ? [softDelete({ property: 'deletedAt', allow: isRoot })] : []
   const logs = define({ name: 'logs', schema: LogEntry, id, storage })
 
+  /** A PUT creates the item. */
+  async function findNewId ({ id, request }: { id: string, request: FastifyRequest | undefined }) {
+    await probe.callHook('to')
+    return request?.method === 'PUT' ? undefined : newIds.get(id)
+  }
+
   /** A rule of a request is called before its transaction. A call has the rules of the app, which may be in one. */
   async function ask ({ request }: RuleContext): Promise<void> {
     if (!config.hasSlowRules || request === undefined) return
@@ -242,6 +252,7 @@ export async function createService (config: AppConfig, options: ServiceOptions)
         }
       }
     }),
+    ...config.hasRedirects ? [redirects({ to: findNewId })] : [],
     ...deletion
   )
 
