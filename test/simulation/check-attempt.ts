@@ -2,7 +2,7 @@ import type { Commit } from './database.ts'
 import type { RefusedPart, Result } from './doors.ts'
 import type { Attempt, Observed } from './history.ts'
 import { findPlaces, getExpected, isFound, toLocation } from './model.ts'
-import type { Expected } from './model.ts'
+import type { Expected, Situation as ModelSituation } from './model.ts'
 import { checkWalk, parseRows } from './check-walk.ts'
 import { isBulk } from './plan.ts'
 import type { Action } from './plan.ts'
@@ -21,10 +21,12 @@ interface AttemptContext {
   readonly states: readonly State[]
 }
 
-/** Two states that an operation can have read: of the items, and of all else. */
+/** The states that an operation can have read: of the items, and of all else. */
 interface Situation {
   readonly state: State
   readonly others: State
+  /** Where the parents of nested items are read: before the items. */
+  readonly parents: State
 }
 
 interface Run {
@@ -119,15 +121,15 @@ class AttemptCheck {
     // READ COMMITTED: a part can be about an item that an earlier part did not find.
     if (actions.length > 1 && actions.some(isAboutMany) && this.#window.length > 1) return []
     const [first] = this.#window as readonly [State]
-    const expected = this.#runActions(first).expected.map((one) => `${one.status} ${one.code ?? ''}`)
+    const expected = this.#runActions(toSituation(first)).expected.map((one) => `${one.status} ${one.code ?? ''}`)
     const found = `${refused.status} ${refused.code} of part ${refused.index}`
     return [`refusal: ${found} has no reason, expected ${expected.join(', ')}`]
   }
 
   /** Whether this part is refused like this. Its checks may read two states: of the items, and of all else. */
-  #isRefused ({ index, status, code }: RefusedPart, { state, others }: Situation): boolean {
+  #isRefused ({ index, status, code }: RefusedPart, situation: Situation): boolean {
     const { operation: { actions, door } } = this.#attempt
-    const { expected } = this.#runActions(state, others)
+    const { expected } = this.#runActions(situation)
     const last = expected.at(-1)!
     if (expected.length - 1 !== index) return false
     // From code, there is no query string that is malformed.
@@ -140,13 +142,11 @@ class AttemptCheck {
 
   /** Without locks, each part may see other commits; then the transaction could not have been committed. */
   #isRefusedLater ({ index, status, code }: RefusedPart): boolean {
-    const { operation: { actions, caller, tags } } = this.#attempt
-    const { config: { app: config } } = this.#observed
-    const tagged = tags?.[index]?.shown
+    const { operation: { actions } } = this.#attempt
     return this.#window.some((first) => {
-      const { after } = this.#runActions(first, first, index)
+      const { after } = this.#runActions(toSituation(first), index)
       return this.#window.some((others) => {
-        const situation = { state: after, others, caller, config, isRedirected: this.#isRedirected, tagged }
+        const situation = this.#toModelSituation({ state: after, others, parents: others }, index)
         const expected = getExpected(actions[index]!, situation)
         return expected.status === status && expected.code === code
       })
@@ -163,7 +163,7 @@ class AttemptCheck {
     // READ COMMITTED: rows that were locked by another transaction are gone, and those that it has added are not found.
     if (this.#attempt.operation.actions.some(isAboutMany) && this.#window.length > 1) return []
     const [first] = this.#window as readonly [State]
-    const wrong = this.#compareBodies(result, this.#runActions(first).expected) ?? 'no commit'
+    const wrong = this.#compareBodies(result, this.#runActions(toSituation(first)).expected) ?? 'no commit'
     return [`read: ${wrong}, in no state of ${this.#attempt.start} to ${this.#attempt.end}`]
   }
 
@@ -172,14 +172,13 @@ class AttemptCheck {
    * another state.
    */
   #isMoved (location: unknown): boolean {
-    const { operation: { actions: [action], caller } } = this.#attempt
-    const { config: { app: config } } = this.#observed
+    const { operation: { actions: [action] } } = this.#attempt
     if (!this.#isRedirected) return false
     const places = findPlaces(action!.id)
     const found = places.findIndex((id) => toLocation(action!, id) === location)
     const missing = location === undefined ? places : places.slice(0, found)
     const isFoundIn = (id: string, state: State) => {
-      return isFound({ ...action!, id }, { state, others: state, caller, config, isRedirected: false, tagged: undefined })
+      return isFound({ ...action!, id }, this.#toModelSituation(toSituation(state)))
     }
     const wasMissing = missing.every((id) => this.#window.some((state) => !isFoundIn(id, state)))
     return wasMissing && (location === undefined || this.#window.some((state) => isFoundIn(places[found]!, state)))
@@ -187,11 +186,9 @@ class AttemptCheck {
 
   /** docs/lists.md: who follows the links gets every item that exists the whole time exactly once. */
   #checkWalk ({ bodies }: Result): string[] {
-    const { operation: { actions: [action], caller }, start, end } = this.#attempt
-    const { config: { app: config } } = this.#observed
+    const { operation: { actions: [action] }, start, end } = this.#attempt
     const lists = this.#window.map((state) => {
-      const situation = { state, others: state, caller, config, isRedirected: this.#isRedirected, tagged: undefined }
-      const { body } = getExpected(action!, situation)
+      const { body } = getExpected(action!, this.#toModelSituation(toSituation(state)))
       return body === undefined ? [] : parseRows(body)
     })
     return checkWalk(action!.walk!, parseRows(bodies[0]), lists)
@@ -199,8 +196,9 @@ class AttemptCheck {
   }
 
   /** Whether nothing was to be written in this state, and the response is about it. */
-  #explainsRead ({ state, others }: Situation, result: Result): boolean {
-    const { expected, after } = this.#runActions(state, others)
+  #explainsRead (situation: Situation, result: Result): boolean {
+    const { state } = situation
+    const { expected, after } = this.#runActions(situation)
     const isDryRun = this.#attempt.operation.isDryRun
     const isUnchanged = isDryRun || state.findDifferences(after).length === 0
     const isPossible = isUnchanged && expected.every(({ status }) => status < 400)
@@ -210,7 +208,7 @@ class AttemptCheck {
   /** A commit must be what the operation does to the state before it, whatever its response. */
   #checkEffect (index: number): string[] {
     const [before, stored] = [this.#states[index]!, this.#states[index + 1]!]
-    const { expected, after } = this.#runActions(before)
+    const { expected, after } = this.#runCommitted(index)
     const refused = expected.find(({ status }) => status >= 400)
     if (refused !== undefined) return [`effect: commit ${index}, but ${refused.status} ${refused.code} was due`]
     const wrong = after.findDifferences(stored)
@@ -236,7 +234,7 @@ class AttemptCheck {
 
   #compareWithModel (index: number, result: Result): string[] {
     if (this.#attempt.operation.actions.some(isAboutMany)) return []
-    const { expected } = this.#runActions(this.#states[index]!)
+    const { expected } = this.#runCommitted(index)
     const difference = this.#compareBodies(result, expected)
     return difference === undefined ? [] : [`response: commit ${index}, ${difference}`]
   }
@@ -257,23 +255,37 @@ class AttemptCheck {
     return undefined
   }
 
-  #runActions (state: State, others = state, count = Infinity): Run {
-    const { operation: { caller, tags } } = this.#attempt
+  /** What the operation does to the state before a commit. Parents can have been removed since they were read. */
+  #runCommitted (index: number): Run {
+    const state = this.#states[index]!
+    const runs = (this.#isNested ? this.#states.slice(this.#attempt.start, index + 1) : [state])
+      .map((parents) => this.#runActions({ state, others: state, parents }))
+    return runs.find(({ expected }) => expected.every(({ status }) => status < 400)) ?? runs.at(-1)!
+  }
+
+  #runActions (situation: Situation, count = Infinity): Run {
     const actions = this.#attempt.operation.actions.slice(0, count)
-    const { config: { app: config } } = this.#observed
     const expected: Expected[] = []
-    let after = state
-    let beside = others
+    let { state, others, parents } = situation
     for (const [index, action] of actions.entries()) {
-      const tagged = tags?.[index]?.shown
-      const situation = { state: after, others: beside, caller, config, isRedirected: this.#isRedirected, tagged }
-      const one = getExpected(action, situation)
+      const one = getExpected(action, this.#toModelSituation({ state, others, parents }, index))
       expected.push(one)
       if (one.status >= 400) break
-      after = after.apply(one.writes)
-      beside = beside.apply(one.writes)
+      state = state.apply(one.writes)
+      others = others.apply(one.writes)
+      parents = parents.apply(one.writes)
     }
-    return { expected, after }
+    return { expected, after: state }
+  }
+
+  #toModelSituation (situation: Situation, index = 0): ModelSituation {
+    const { operation: { caller, tags } } = this.#attempt
+    const { config: { app: config } } = this.#observed
+    return { ...situation, caller, config, isRedirected: this.#isRedirected, tagged: tags?.[index]?.shown }
+  }
+
+  get #isNested (): boolean {
+    return this.#attempt.operation.actions.some(({ parent }) => parent !== undefined)
   }
 
   #checkNoCommit (response: string): string[] {
@@ -296,7 +308,10 @@ class AttemptCheck {
   }
 
   get #situations (): readonly Situation[] {
-    return this.#window.flatMap((state) => this.#window.map((others) => ({ state, others })))
+    const states = this.#window
+    return states.flatMap((state) => states.flatMap((others) => {
+      return (this.#isNested ? states : [others]).map((parents) => ({ state, others, parents }))
+    }))
   }
 
   /** The other attempts with the same key. */
@@ -305,6 +320,10 @@ class AttemptCheck {
     if (operation.key === undefined) return []
     return this.#observed.attempts.filter((other) => other !== this.#attempt && other.operation === operation)
   }
+}
+
+function toSituation (state: State): Situation {
+  return { state, others: state, parents: state }
 }
 
 export function isDone ({ result }: Pick<Attempt, 'result'>): boolean {

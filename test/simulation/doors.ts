@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { showEach, showRow } from './model.ts'
+import { showEach, showRow, toPath } from './model.ts'
 import { toSort } from './plan.ts'
 import type { Action, KnownTag, Operation } from './plan.ts'
 import type { Calls, Service, Stored } from './service.ts'
@@ -45,13 +45,14 @@ interface Fetched {
 
 function toRequest (action: Action): HttpRequest {
   const { verb, id, to, group, content, contents } = action
-  const path = `/items/${id}`
+  const items = toPath(action)
+  const path = `${items}/${id}`
   switch (verb) {
     case 'read': return { method: 'GET', path: `${path}${action.expands ? '?expand=person' : ''}` }
     case 'list':
-    case 'walk': return { method: 'GET', path: `/items?${toQueryString(action)}` }
-    case 'create': return { method: 'POST', path: '/items', content }
-    case 'bulkCreate': return { method: 'POST', path: '/items', content: contents }
+    case 'walk': return { method: 'GET', path: `${items}?${toQueryString(action)}` }
+    case 'create': return { method: 'POST', path: items, content }
+    case 'bulkCreate': return { method: 'POST', path: items, content: contents }
     case 'put': return { method: 'PUT', path, content }
     case 'patch': return { method: 'PATCH', path, content: toPatch(action) }
     case 'restore': return { method: 'PATCH', path, content: { ...content, deletedAt: null } }
@@ -59,8 +60,8 @@ function toRequest (action: Action): HttpRequest {
     case 'add': return { method: 'POST', path: `${path}/add`, content }
     case 'move': return { method: 'POST', path: '/items/move', content: { from: id, to, ...content } }
     case 'tally': return { method: 'POST', path: '/items/tally', content }
-    case 'bulkPatch': return { method: 'PATCH', path: `/items?group=${group}`, content }
-    case 'bulkRemove': return { method: 'DELETE', path: `/items?group=${group}` }
+    case 'bulkPatch': return { method: 'PATCH', path: `${items}?group=${group}`, content }
+    case 'bulkRemove': return { method: 'DELETE', path: `${items}?group=${group}` }
     case 'readPerson': return { method: 'GET', path: `/people/${id}` }
     case 'putPerson': return { method: 'PUT', path: `/people/${id}`, content }
     case 'removePerson': return { method: 'DELETE', path: `/people/${id}` }

@@ -21,6 +21,8 @@ export interface Situation {
   readonly state: State
   /** Where the rest is read: unique values, and the people that items refer to or that are included. */
   readonly others: State
+  /** Where the parent of nested items is read. */
+  readonly parents: State
   readonly caller: string
   readonly config: AppConfig
   /** Whether requests are redirected. */
@@ -51,9 +53,15 @@ export function findPlaces (id: string): string[] {
   return next === undefined ? [id] : [id, ...findPlaces(next)]
 }
 
+/** The path of the collection that an action is about. */
+export function toPath ({ parent }: Action): string {
+  return parent === undefined ? '/items' : `/people/${parent}/items`
+}
+
 /** Where a request is redirected. */
-export function toLocation ({ verb, expands }: Action, id: string): string {
-  return `/items/${id}${verb === 'add' ? '/add' : ''}${expands ? '?expand=person' : ''}`
+export function toLocation (action: Action, id: string): string {
+  const { verb, expands } = action
+  return `${toPath(action)}/${id}${verb === 'add' ? '/add' : ''}${expands ? '?expand=person' : ''}`
 }
 
 /** What a caller sees of a row, as text. */
@@ -97,6 +105,8 @@ class Model {
   run (): Expected {
     const { verb, id, content } = this.#action
     if (isAboutPerson(verb)) return this.#runOfPerson()
+    if (verb === 'create' || verb === 'bulkCreate') this.#checkMayCreate()
+    this.#checkParent()
     switch (verb) {
       case 'read': {
         const row = this.#requireItem()
@@ -111,12 +121,10 @@ class Model {
         return { status: 200, body: showEach(rows, caller), writes: [] }
       }
       case 'create': {
-        this.#checkMayCreate()
         const row = this.#complete(this.#withOwner(content), undefined)
         return this.#respond(201, row, [toWrite(row)])
       }
       case 'bulkCreate': {
-        this.#checkMayCreate()
         const rows = this.#action.contents.map((each) => this.#build(this.#withOwner(each)))
         for (const row of rows) this.#checkReference(row, undefined)
         for (const row of rows) this.#checkUnique(row, undefined)
@@ -214,7 +222,20 @@ class Model {
   /** The item, deleted or not, if it is in the scope of the caller. */
   #findItem (id: string = this.#action.id, state = this.#situation.state): Row | undefined {
     const row = state.find('items', id)
-    return row !== undefined && this.#isInScope(row) ? row : undefined
+    return row !== undefined && this.#isVisible(row) ? row : undefined
+  }
+
+  /** An item under the wrong parent does not exist. */
+  #isVisible (row: Row): boolean {
+    const { parent } = this.#action
+    return this.#isInScope(row) && (parent === undefined || row.personId === parent)
+  }
+
+  /** The parent in the URI has to exist for the caller. */
+  #checkParent (): void {
+    const { parent } = this.#action
+    if (parent === undefined) return
+    if (this.#findPerson({ personId: parent }, this.#situation.parents) === undefined) throw new Refused(404, 'not-found')
   }
 
   #isInScope (row: Row): boolean {
@@ -243,7 +264,7 @@ class Model {
   }
 
   #listItems (): Row[] {
-    return this.#situation.state.list('items').filter((row) => isLive(row) && this.#isInScope(row))
+    return this.#situation.state.list('items').filter((row) => isLive(row) && this.#isVisible(row))
   }
 
   #listGroup (): Row[] {
@@ -294,6 +315,8 @@ class Model {
   /** The row that is stored: hooks and refinements can change it. The caller must see it afterwards. */
   #build (draft: Row): Row {
     const { config: { hasHooks, hasValidationHook, hasRefinement } } = this.#situation
+    const { parent } = this.#action
+    if (parent !== undefined && draft.personId !== parent) throw new Refused(422, 'validation-failed')
     if (hasRefinement && draft.code === 'y' && draft.group !== 'g') throw new Refused(422, 'validation-failed')
     const text = String(draft.text)
     // The hook gets content that is refined already, and what an action has returned.
@@ -342,14 +365,21 @@ class Model {
     if (config.hasReferences && others.list('items').some(refers)) throw new Refused(409, 'conflict')
   }
 
+  /** The scope of the caller and the URI set properties. */
   #withOwner (row: Row): Row {
-    return this.#isRoot ? row : { owner: this.#situation.caller, ...row }
+    return { ...!this.#isRoot && { owner: this.#situation.caller }, ...this.#imposed, ...row }
+  }
+
+  /** What the URI sets. */
+  get #imposed (): Row {
+    const { parent } = this.#action
+    return parent === undefined ? {} : { personId: parent }
   }
 
   /** A PUT keeps what the caller does not see, and the values of its scope. */
   #replace ({ id, owner, secret }: Row): Row {
     const kept = this.#isRoot ? {} : { owner, ...secret !== undefined && { secret } }
-    return { ...kept, ...this.#action.content, id }
+    return { ...kept, ...this.#imposed, ...this.#action.content, id }
   }
 
   #add (row: Row, difference: number): Row {

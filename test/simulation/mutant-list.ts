@@ -562,6 +562,54 @@ const features = [
   ])
 ]
 
+const nested = [
+  ...inFile('engine/engine.ts', ['features/within', 'access/nested'], [
+    {
+      promise: 'the parent of nested items exists',
+      old: "=== undefined ? problem('not-found') : next(operation)",
+      next: '=== undefined ? next(operation) : next(operation)'
+    }
+  ]),
+  ...inFile('engine/parent.ts', ['features/within', 'access/nested'], [
+    {
+      promise: 'the parent of nested items exists for the caller',
+      old: 'return storage.find(id, withScope(parentScope, context))',
+      next: 'return storage.find(id, withScope(undefined, context))'
+    }
+  ]),
+  ...inFile('access/parent.ts', ['features/within', 'access/nested'], [
+    {
+      promise: 'an item under the wrong parent does not exist',
+      old: "scope: { property: parent.property, is: 'eq', value: id } }",
+      next: "scope: { property: parent.property, is: 'ne', value: '' } }"
+    }
+  ]),
+  ...inFile('schema/item-type.ts', ['features/within', 'access/nested'], [
+    {
+      promise: 'a POST within a parent sets the property',
+      old: 'if (fixed !== undefined) Object.assign(known, fixed)\n',
+      next: ''
+    },
+    {
+      promise: 'content with another parent is 422',
+      old: 'const wrong = (fixed && findDifferent(content, fixed)) ??',
+      next: 'const wrong ='
+    },
+    {
+      promise: 'a PATCH cannot move an item to another parent',
+      old: "'readOnly') ?? (fixed && this.checkFixed(content, fixed))",
+      next: "'readOnly')"
+    }
+  ]),
+  ...inFile('batch/part-operation.ts', ['batch/batch', 'batch/rules', 'features/within'], [
+    {
+      promise: 'a part is within its parent',
+      old: 'scope: joinFilters(place?.scope, scope?.filter), lock }',
+      next: 'scope: scope?.filter, lock }'
+    }
+  ])
+]
+
 const batch = [
   ...inFile('batch/part-operation.ts', ['batch/batch', 'batch/rules', 'batch/equivalence'], [
     {
@@ -664,4 +712,4 @@ const lists = [
   ])
 ]
 
-export const mutants: readonly Mutant[] = [...access, ...writes, ...features, ...batch, ...lists]
+export const mutants: readonly Mutant[] = [...access, ...writes, ...features, ...nested, ...batch, ...lists]

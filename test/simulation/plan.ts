@@ -15,6 +15,8 @@ export type Door = 'http' | 'code' | 'batch' | 'transaction'
 export interface Action {
   readonly verb: Verb
   readonly id: string
+  /** The person within whose items this is, if the URI has one. */
+  readonly parent: string | undefined
   /** The second item of `move`. */
   readonly to: string
   readonly group: string
@@ -97,6 +99,8 @@ const verbs: readonly Verb[] = [
 const bulkVerbs: ReadonlySet<Verb> = new Set(['bulkPatch', 'bulkRemove', 'bulkCreate'])
 /** These are about several items. */
 const wideVerbs: ReadonlySet<Verb> = new Set([...bulkVerbs, 'move', 'tally'])
+/** These read several items by themselves. */
+const unnestedVerbs: ReadonlySet<Verb> = new Set(['move', 'tally'])
 const keyedVerbs: ReadonlySet<Verb> = new Set([...wideVerbs, 'create', 'patch', 'add'])
 const conditionalVerbs: ReadonlySet<Verb> = new Set(['read', 'put', 'patch', 'remove', 'add', 'restore'])
 
@@ -115,6 +119,7 @@ function chooseApp (random: Random): AppConfig {
     hasReferences: random.chance(0.5),
     hasRefinement: random.chance(0.5),
     hasRedirects: random.chance(0.5),
+    hasNested: random.chance(0.5),
     hasSlowRules: random.chance(0.3),
     processes: 1 + random.below(2)
   }
@@ -153,7 +158,17 @@ export function chooseRows (random: Random, isOther = false): SeedRow[] {
   const items = itemIds.filter(() => random.chance(0.7)).map((id) => {
     const owner = random.pick(['ann', 'ann', 'bob', 'gus'])
     const [group, n] = [random.pick(groups), random.below(3)]
-    const row = { id, owner, group, text: `of-${owner}`, n, by: 'seed', secret: `hush-${isOther ? hidden : id}` }
+    const personId = random.pick([undefined, ...people.map(({ row }) => row.id)])
+    const row = {
+      id,
+      owner,
+      group,
+      text: `of-${owner}`,
+      n,
+      by: 'seed',
+      secret: `hush-${isOther ? hidden : id}`,
+      ...personId && { personId }
+    }
     const foreign = { ...row, owner: 'bob', group: 'g', text: `of-${hidden}`, n: 7, by: hidden }
     return { table: 'items', row: isOther && owner !== 'ann' ? foreign : row }
   })
@@ -254,9 +269,11 @@ class Planner {
     const id = isAboutPerson(verb) ? random.pick(personIds) : random.pick(this.#ids)
     const isOverHttp = door === 'http' || door === 'batch'
     const contents = verb === 'bulkCreate' ? [random.pick(itemIds), random.pick(itemIds)] : []
+    const canBeNested = this.#config.app.hasNested && isOverHttp && !isAboutPerson(verb) && !unnestedVerbs.has(verb)
     return {
       verb,
       id,
+      parent: canBeNested && random.chance(0.4) ? random.pick(personIds) : undefined,
       to: random.pick(itemIds.filter((other) => other !== id)),
       group: random.pick(groups),
       content: this.#chooseContent(verb, { name, caller, id }),
@@ -350,7 +367,9 @@ export function describeOperation (operation: Operation): string {
   return `${door} ${process} ${caller}: ${list.join('; ')} ${extra.length > 0 ? `(${extra.join(', ')})` : ''}`
 }
 
-function describePlace ({ verb, id, to, group }: Action): string {
-  if (verb === 'list' || verb === 'walk' || isBulk(verb)) return `group=${group}`
+function describePlace ({ verb, id, parent, to, group }: Action): string {
+  const place = parent === undefined ? '' : `within ${parent}, `
+  if (verb === 'list' || verb === 'walk' || isBulk(verb)) return `${place}group=${group}`
+  if (parent !== undefined) return place + id
   return verb === 'move' ? `${id} to ${to}` : id
 }

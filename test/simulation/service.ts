@@ -11,6 +11,7 @@ import { idempotency } from '../../lib/features/idempotency.ts'
 import { redirects } from '../../lib/features/redirects.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { timeout } from '../../lib/features/timeout.ts'
+import { within } from '../../lib/features/within.ts'
 import collection, { define, ProblemError, registry } from '../../lib/index.ts'
 import type { HookOptions, Transaction } from '../../lib/index.ts'
 import { relate } from '../../lib/relations/relate.ts'
@@ -29,6 +30,8 @@ export interface AppConfig {
   readonly hasRefinement: boolean
   /** Whether the person that an item refers to has to exist. */
   readonly hasReferences: boolean
+  /** Whether items are also served within the person that they refer to. */
+  readonly hasNested: boolean
   /** Whether items have moved: a request for an id that does not exist is redirected. */
   readonly hasRedirects: boolean
   /** Whether rules and scopes are late, because they ask the database. */
@@ -325,7 +328,9 @@ export async function createService (config: AppConfig, options: ServiceOptions)
   await app.register(collection, logs)
   await app.register(collection, related.people)
   await app.register(collection, related.items)
-  const collections = [related.items, related.people]
+  const nested = related.items.with(within(related.people, 'personId'))
+  if (config.hasNested) await app.register(collection, nested)
+  const collections = [related.items, related.people, ...config.hasNested ? [nested] : []]
   await app.register(batch, { collections, timeout: limit, idempotency: { lease } })
   await app.ready()
   return {
