@@ -2,7 +2,7 @@ import { checkAttempt, isDone } from './check-attempt.ts'
 import type { Commit } from './database.ts'
 import type { Observed } from './history.ts'
 import { isWide } from './plan.ts'
-import type { Action, Operation } from './plan.ts'
+import type { Operation } from './plan.ts'
 import { isLive, State } from './state.ts'
 
 // What must be true of every history.
@@ -54,8 +54,7 @@ function checkKeys ({ attempts }: Observed, journal: readonly Commit[]): string[
     const names = new Set(own.map(({ name }) => name))
     const commits = journal.filter(({ owner, changes }) => names.has(owner) && changes.length > 0)
     const responses = new Set(own.filter(isDone).map(({ result }) => {
-      // A list, or an item with what it refers to, is replayed without content.
-      const bodies = result!.bodies.filter((_, index) => !dependsOnOthers(operation.actions[index]!))
+      const bodies = result!.bodies.filter((_, index) => !dependsOnOthers(operation, index))
       return JSON.stringify([result!.status, bodies])
     }))
     return [
@@ -65,8 +64,10 @@ function checkKeys ({ attempts }: Observed, journal: readonly Commit[]): string[
   })
 }
 
-function dependsOnOthers ({ verb, expands }: Action): boolean {
-  return verb === 'list' || verb === 'walk' || expands
+/** Whether it is replayed without content: a list, an item with what it refers to, a nested item in a batch. */
+function dependsOnOthers ({ door, actions }: Operation, index: number): boolean {
+  const { verb, expands, parent } = actions[index]!
+  return verb === 'list' || expands || (door === 'batch' && parent !== undefined)
 }
 
 /** `afterCommit` is called once for each item that was written, and for nothing else. */
