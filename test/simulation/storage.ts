@@ -74,8 +74,11 @@ export function createStorage (database: Database, table: Table<Row>, options: S
     list (query, context) {
       // It has one kind of lock, for all that the contract knows.
       const isLocking = query.lock !== undefined && query.lock !== false && transaction !== undefined
-      return read(`list ${name}${isLocking ? ' and lock' : ''}`, context, (statement) => {
-        return isLocking ? statement.listAndLock(query, context.scope) : statement.list(query, context.scope)
+      return read(`list ${name}${isLocking ? ' and lock' : ''}`, context, async (statement) => {
+        const page = isLocking
+          ? await statement.listAndLock(query, context.scope)
+          : await statement.list(query, context.scope)
+        return { ...page, entries: page.entries.map(copyEntry) }
       })
     },
     listBy (by, query, { scope, signal }) {
@@ -90,16 +93,17 @@ export function createStorage (database: Database, table: Table<Row>, options: S
       const isLocking = lock === true && transaction !== undefined
       return read(`find ${name}/${id}${isLocking ? ' and lock' : ''}`, { signal }, async (statement) => {
         if (isLocking && statement.find(id, scope) !== undefined) await statement.lockRow(id)
-        return statement.find(id, scope)
+        const entry = statement.find(id, scope)
+        return entry && copyEntry(entry)
       })
     },
     insert (draft, { signal }) {
       const text = `insert ${name}/${idGenerator.readId(draft) ?? ''}`
-      return write(text, { signal }, (statement) => statement.insert(draft))
+      return write(text, { signal }, async (statement) => copyStored(await statement.insert(draft)))
     },
     replace (id, item, expected, { scope, signal }) {
       return write(`replace ${name}/${id}`, { signal }, async (statement) => {
-        return await statement.check(id, expected, scope) ?? statement.put(id, item)
+        return await statement.check(id, expected, scope) ?? copyStored(await statement.put(id, item))
       })
     },
     remove (id, expected, { scope, signal }) {
@@ -117,10 +121,11 @@ export function createStorage (database: Database, table: Table<Row>, options: S
     replaceMany (replacements, { scope, signal }) {
       return write(`replace ${replacements.length} ${name}`, { signal }, async (statement) => {
         if (!await statement.areCurrent(replacements.map(({ before }) => before), scope)) return { refused: 'stale' }
+        const stored = new Map(replacements.map(({ before: { id } }) => [id, statement.find(id, undefined)]))
         return statement.writeAll(
           replacements,
           ({ before, item }) => statement.put(before.id, item),
-          (_entry, { before }) => statement.set(before.id, before)
+          (_entry, { before }) => statement.set(before.id, stored.get(before.id))
         )
       })
     },
@@ -148,6 +153,15 @@ export function createStorage (database: Database, table: Table<Row>, options: S
   }
   database.tableOf.set(storage, table)
   return storage
+}
+
+/** As a driver does: each statement returns objects of its own, which nothing protects. */
+function copyEntry (entry: Entry<Row>): Entry<Row> {
+  return { ...entry, item: structuredClone(entry.item) }
+}
+
+function copyStored (result: Entry<Row> | Refusal): Entry<Row> | Refusal {
+  return 'refused' in result ? result : copyEntry(result)
 }
 
 /** What one statement reads and writes, once it has arrived. */
@@ -249,7 +263,7 @@ class Statement {
       }
       entries.push(result)
     }
-    return entries
+    return entries.map(copyEntry)
   }
 
   lockRow (id: Id): Promise<void> {
