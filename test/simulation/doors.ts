@@ -79,10 +79,14 @@ function toQueryString ({ group, expands, personFilter, walk }: Action): string 
 }
 
 /** A merge patch, or a JSON Patch with the same result. */
-function toPatch ({ content, testedNumber }: Action): object {
+function toPatch ({ content, testedNumber, isWhole }: Action): object {
   if (testedNumber === undefined) return content
-  const changes = Object.entries(content).map(([name, value]) => ({ op: 'add', path: `/${name}`, value }))
+  const changes = isWhole ? [{ op: 'replace', path: '', value: content }] : toOperations(content)
   return [{ op: 'test', path: '/n', value: testedNumber }, ...changes]
+}
+
+function toOperations (content: Row): object[] {
+  return Object.entries(content).map(([name, value]) => ({ op: 'add', path: `/${name}`, value }))
 }
 
 /** Calls the method of an action. Returns the item, the items, or the number of items. */

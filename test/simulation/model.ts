@@ -145,11 +145,12 @@ class Model {
       case 'restore': {
         const before = this.#requireItem()
         this.#checkTag(before)
-        const { testedNumber = before.n } = this.#action
+        const { testedNumber = before.n, isWhole } = this.#action
         if (testedNumber !== before.n) throw new Refused(409, 'patch-test-failed')
-        if (!isLive(before) && verb === 'patch') throw new Refused(410, 'gone')
+        if (!isLive(before) && verb === 'patch' && !isWhole) throw new Refused(410, 'gone')
         const { deletedAt, ...rest } = before
-        const row = this.#complete({ ...rest, ...content }, before)
+        const changed = isWhole ? { ...this.#getHidden(before), ...content } : { ...rest, ...content }
+        const row = this.#complete(changed, before)
         return this.#respond(200, row, [toWrite(row)])
       }
       case 'remove': {
@@ -377,9 +378,14 @@ class Model {
   }
 
   /** A PUT keeps what the caller does not see, and the values of its scope. */
-  #replace ({ id, owner, secret }: Row): Row {
-    const kept = this.#isRoot ? {} : { owner, ...secret !== undefined && { secret } }
-    return { ...kept, ...this.#imposed, ...this.#action.content, id }
+  #replace (before: Row): Row {
+    const kept = { ...!this.#isRoot && { owner: before.owner }, ...this.#getHidden(before) }
+    return { ...kept, ...this.#imposed, ...this.#action.content, id: before.id }
+  }
+
+  /** What the caller does not see of an item. */
+  #getHidden ({ secret }: Row): Row {
+    return this.#isRoot || secret === undefined ? {} : { secret }
   }
 
   #add (row: Row, difference: number): Row {

@@ -70,7 +70,7 @@ const access = [
   ]),
   ...inFile('schema/item-type.ts', ['access/visible', 'access/hidden'], [
     {
-      promise: 'a PUT keeps the value of a hidden property',
+      promise: 'a PATCH keeps the value of a hidden property',
       old: 'const names = [...this.hidden].filter((name) => Object.hasOwn(base, name))',
       next: 'const names: string[] = []'
     },
@@ -90,6 +90,13 @@ const access = [
       promise: 'a value that a refinement changes is stored',
       old: 'return changed === value ? { value } :',
       next: 'return changed === value || changed !== undefined ? { value } :'
+    }
+  ]),
+  ...inFile('schema/carry-over.ts', ['access/visible', 'access/hidden'], [
+    {
+      promise: 'a PUT keeps the value of a hidden property',
+      old: 'if (property?.readOnly === true) restore(result, name, previous)',
+      next: 'if (property?.readOnly === true) delete result[name]'
     }
   ]),
   ...inFile('engine/actions.ts', ['access/access', 'routes/methods', 'engine/transactions'], [
@@ -291,8 +298,8 @@ const writes = [
     },
     {
       promise: 'beforeValidation is called for what a custom action returns',
-      old: "  const complete = hooks.beforeValidation === undefined\n    ? accepted\n",
-      next: "  const complete = hooks.beforeValidation !== undefined || hooks.beforeValidation === undefined\n    ? accepted\n"
+      old: 'const complete = hooks.beforeValidation === undefined\n    ? accepted\n',
+      next: 'const complete = hooks.beforeValidation === undefined || returned !== undefined\n    ? accepted\n'
     }
   ]),
   ...inFile('engine/write-many.ts', ['features/bulk', 'features/bulk-writes'], [

@@ -30,6 +30,8 @@ export interface Action {
   readonly mustCreate: boolean
   /** Whether a PATCH is sent as a JSON Patch, which first tests `n`. */
   readonly testedNumber: number | undefined
+  /** Whether a JSON Patch replaces the whole item. */
+  readonly isWhole: boolean
   readonly preference: 'minimal' | 'representation' | undefined
   /** Whether a read or list includes the person. */
   readonly expands: boolean
@@ -268,6 +270,8 @@ class Planner {
     const verb = this.#chooseVerb(door)
     const id = isAboutPerson(verb) ? random.pick(personIds) : random.pick(this.#ids)
     const isOverHttp = door === 'http' || door === 'batch'
+    const testedNumber = verb === 'patch' && isOverHttp && random.chance(0.2) ? random.below(3) : undefined
+    const isWhole = testedNumber !== undefined && random.chance(0.4)
     const contents = verb === 'bulkCreate' ? [random.pick(itemIds), random.pick(itemIds)] : []
     const canBeNested = this.#config.app.hasNested && isOverHttp && !isAboutPerson(verb) && !unnestedVerbs.has(verb)
     return {
@@ -276,11 +280,12 @@ class Planner {
       parent: canBeNested && random.chance(0.4) ? random.pick(personIds) : undefined,
       to: random.pick(itemIds.filter((other) => other !== id)),
       group: random.pick(groups),
-      content: this.#chooseContent(verb, { name, caller, id }),
+      content: isWhole ? this.#chooseItem({ name, caller, id }) : this.#chooseContent(verb, { name, caller, id }),
       contents: contents.map((each) => this.#chooseContent('create', { name, caller, id: each })),
       isConditional: conditionalVerbs.has(verb) && (verb !== 'read' || door === 'http') && random.chance(0.5),
       mustCreate: verb === 'put' && isOverHttp && random.chance(0.15),
-      testedNumber: verb === 'patch' && isOverHttp && random.chance(0.2) ? random.below(3) : undefined,
+      testedNumber,
+      isWhole,
       preference: door === 'http' && random.chance(0.2) ? random.pick(['minimal', 'representation']) : undefined,
       expands: (verb === 'read' || verb === 'list') && random.chance(0.3),
       personFilter: verb === 'list' && random.chance(0.4) ? this.#choosePersonFilter() : undefined,
@@ -295,6 +300,11 @@ class Planner {
       isDescending: random.chance(0.5),
       limit: 1 + random.below(2)
     }
+  }
+
+  /** A whole item, with the owner. */
+  #chooseItem (context: { name: string, caller: string, id: string }): Row {
+    return { owner: context.caller, ...this.#chooseContent('create', context) }
   }
 
   #choosePersonFilter (): Action['personFilter'] {
@@ -346,11 +356,12 @@ export function describeOperation (operation: Operation): string {
   const { door, caller, process, actions, key, tags, hookFault, isAborted, isDryRun } = operation
   const list = actions.map((action, index) => {
     const { verb, content, contents } = action
-    const { mustCreate, testedNumber, preference, expands, personFilter, walk } = action
+    const { mustCreate, testedNumber, isWhole, preference, expands, personFilter, walk } = action
     const extra = [
       tags?.[index] && 'with a tag',
       mustCreate && 'must create',
       testedNumber !== undefined && `tests n=${testedNumber}`,
+      isWhole && 'replaces the item',
       preference,
       expands && 'with the person',
       personFilter && `person.${personFilter.property}=${personFilter.value}`,
