@@ -1,7 +1,7 @@
 import type { Commit } from './database.ts'
 import type { RefusedPart, Result } from './doors.ts'
 import type { Attempt, Observed } from './history.ts'
-import { findPlaces, getExpected, isFound, toLocation } from './model.ts'
+import { findPlaces, getExpected, isFound, showRow, toLocation } from './model.ts'
 import type { Expected, Situation as ModelSituation } from './model.ts'
 import { checkWalk, parseRows } from './check-walk.ts'
 import { isBulk } from './plan.ts'
@@ -251,7 +251,24 @@ class AttemptCheck {
     if (this.#attempt.operation.actions.some(isAboutMany)) return []
     const { expected } = this.#runCommitted(index)
     const difference = this.#compareBodies(result, expected)
-    return difference === undefined ? [] : [`response: commit ${index}, ${difference}`]
+    return [
+      ...difference === undefined ? [] : [`response: commit ${index}, ${difference}`],
+      ...this.#checkListed(index, result)
+    ]
+  }
+
+  /** docs/transactions.md: a call never writes an item that has changed since the transaction has listed it. */
+  #checkListed (index: number, { bodies }: Result): string[] {
+    const { actions, caller } = this.#attempt.operation
+    return actions.flatMap((action, at) => {
+      const isFirst = actions.slice(0, at).every(({ verb }) => verb === 'list' || verb === 'read')
+      if (action.verb !== 'list' || action.expands || !isFirst) return []
+      return parseRows(bodies[at])
+        .filter(({ row }) => isWriteOf(actions.slice(at + 1).find(({ id }) => id === row.id)))
+        .map(({ text, row }) => ({ text, stored: this.#states[index]!.find('items', String(row.id)) }))
+        .filter(({ text, stored }) => stored === undefined || text !== showRow(stored, caller))
+        .map(({ text }) => `listed: commit ${index} wrote what was listed as ${text}`)
+    })
   }
 
   #compareBodies ({ bodies, status }: Result, expected: readonly Expected[]): string | undefined {
@@ -343,6 +360,11 @@ function toSituation (state: State): Situation {
 
 export function isDone ({ result }: Pick<Attempt, 'result'>): boolean {
   return result !== undefined && result.status >= 200 && result.status < 300
+}
+
+/** Whether it writes the item with its id. */
+function isWriteOf (action: Action | undefined): boolean {
+  return ['put', 'patch', 'remove', 'add'].includes(action?.verb ?? 'none')
 }
 
 /** Whether it finds its items by a list. */

@@ -16,7 +16,7 @@ export function findViolations (observed: Observed, journal: readonly Commit[]):
     ...observed.config.app.hasHooks ? checkHookWrites(observed, journal) : [],
     ...observed.attempts.flatMap((attempt) => checkAttempt({ observed, attempt, journal, states })),
     ...checkKeys(observed, journal),
-    ...checkNotices(observed, journal),
+    ...observed.config.app.hasCommitHook ? checkNotices(observed, journal) : [],
     ...checkQueues(observed),
     ...checkLog(observed)
   ]

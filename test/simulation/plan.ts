@@ -118,6 +118,7 @@ function chooseApp (random: Random): AppConfig {
     hasSoftDelete: random.chance(0.5),
     hasHooks: random.chance(0.5),
     hasValidationHook: random.chance(0.5),
+    hasCommitHook: random.chance(0.7),
     hasReferences: random.chance(0.5),
     hasRefinement: random.chance(0.5),
     hasRedirects: random.chance(0.5),

@@ -26,6 +26,8 @@ export interface AppConfig {
   /** Whether `beforeWrite` and `afterWrite` run in the transaction, and write to the log. */
   readonly hasHooks: boolean
   readonly hasValidationHook: boolean
+  /** Whether `afterCommit` is called. Without it, a DELETE need not read the item. */
+  readonly hasCommitHook: boolean
   /** Whether the library of the schema checks and changes items after Ajv. */
   readonly hasRefinement: boolean
   /** Whether the person that an item refers to has to exist. */
@@ -289,14 +291,17 @@ export async function createService (config: AppConfig, options: ServiceOptions)
         await probe.callHook('afterWrite')
       }
     }
-    const hooks = {
-      ...config.hasValidationHook && validationHooks,
-      ...config.hasHooks && transactionHooks,
+    const commitHooks = {
       async afterCommit (written: HookArguments) {
         probe.addNotice({ process, action: written.action, id: getWritten(written).id })
         spoil(written.before)
         spoil(written.after)
       }
+    }
+    const hooks = {
+      ...config.hasValidationHook && validationHooks,
+      ...config.hasHooks && transactionHooks,
+      ...config.hasCommitHook && commitHooks
     }
     // Hooks that are left out have no type.
     return hooks as HookOptions<Static<typeof Item>>
