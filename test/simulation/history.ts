@@ -8,7 +8,7 @@ import { chooseConfig, choosePlan, chooseRows, describeOperation, itemIds } from
 import type { Config, Operation } from './plan.ts'
 import { Random } from './random.ts'
 import { replaceGlobals, useWorld } from './replace-globals.ts'
-import { createService } from './service.ts'
+import { createService, lease, limit } from './service.ts'
 import type { AppConfig, Notice, Probe, Service } from './service.ts'
 import { running, World } from './world.ts'
 
@@ -241,12 +241,19 @@ class Run {
         this.#world.log(`    ${owner} ${name}: ${fault.kind}`)
         if (fault.kind === 'throw') throw new Error('fault of a hook')
         if (fault.kind === 'never') await new Promise(() => {})
-        await new Promise((resolve) => setTimeout(resolve, 100 + this.#world.random.below(2000)))
+        await new Promise((resolve) => setTimeout(resolve, this.#chooseDelay()))
       },
       addNotice: (notice) => { this.#notices.push({ ...notice, owner: getOwner() }) },
       addResponse: (attempt, response) => { this.#doors.responses.set(attempt, response) },
       addLogLine: (line) => { this.#logged.push(line) }
     }
+  }
+
+  /** Often the request ends after its key could be claimed by another one, and before its time is over. */
+  #chooseDelay (): number {
+    const { random } = this.#world
+    const claimed = lease * 1000
+    return random.chance(0.5) ? claimed + random.below(limit - claimed) : random.below(2 * limit)
   }
 
   /** Starts all clients. */

@@ -97,9 +97,9 @@ export interface Service {
 }
 
 /** In milliseconds. */
-const limit = 1000
+export const limit = 1000
 /** In seconds. Shorter than the limit, so that another request can claim the key of one that still runs. */
-const lease = 0.6
+export const lease = 0.6
 
 const deletedAt = Type.Optional(Type.String({ format: 'date-time' }))
 const optionalText = Type.Optional(Type.Union([Type.String(), Type.Null()]))
