@@ -98,6 +98,7 @@ const verbs: readonly Verb[] = [
   'read', 'read', 'list', 'walk', 'create', 'put', 'put', 'patch', 'patch', 'patch', 'restore', 'remove', 'add', 'add', 'move',
   'tally', 'bulkPatch', 'bulkPatch', 'bulkRemove', 'bulkCreate', 'readPerson', 'putPerson', 'removePerson'
 ]
+const doors: readonly Door[] = ['http', 'http', 'http', 'code', 'code', 'batch', 'transaction']
 const bulkVerbs: ReadonlySet<Verb> = new Set(['bulkPatch', 'bulkRemove', 'bulkCreate'])
 /** These are about several items. */
 const wideVerbs: ReadonlySet<Verb> = new Set([...bulkVerbs, 'move', 'tally'])
@@ -186,6 +187,13 @@ export function choosePlan (random: Random, config: Config, callers?: readonly s
   return Array.from({ length: count }, (_, index) => planner.chooseOperation(`o${index}`))
 }
 
+/** A few of them, half of them, or all. */
+function chooseSome<Value> (random: Random, values: readonly Value[]): readonly Value[] {
+  const probability = random.pick([0.15, 0.3, 0.5, 1])
+  const some = values.filter(() => random.chance(probability))
+  return some.length > 0 ? some : values
+}
+
 interface PlannerOptions {
   readonly clients: number
   readonly callers: readonly string[] | undefined
@@ -200,6 +208,9 @@ class Planner {
   readonly #callers: readonly string[]
   /** In some histories, each operation is about one item, so that all of them wait in queues. */
   readonly #isSimple: boolean
+  /** Most histories have some verbs and doors only, which meet more often then: swarm testing, Groce et al., 2012. */
+  readonly #verbs: readonly Verb[]
+  readonly #doors: readonly Door[]
 
   constructor (random: Random, config: Config, { clients, callers }: PlannerOptions) {
     this.#random = random
@@ -207,6 +218,8 @@ class Planner {
     this.#clients = clients
     this.#ids = random.chance(0.5) ? [random.pick(itemIds)] : itemIds
     this.#isSimple = random.chance(0.25)
+    this.#verbs = chooseSome(random, verbs)
+    this.#doors = chooseSome(random, doors)
     this.#callers = callers ?? random.pick([['ann', 'bob', 'gus', 'root'], ['ann', 'root'], ['ann', 'ann', 'bob']])
   }
 
@@ -237,8 +250,7 @@ class Planner {
   }
 
   #chooseDoor (): Door {
-    if (this.#isSimple) return this.#random.pick(['http', 'code'])
-    return this.#random.pick(['http', 'http', 'http', 'code', 'code', 'batch', 'transaction'])
+    return this.#random.pick(this.#isSimple ? ['http', 'code'] : this.#doors)
   }
 
   #chooseHookFault (door: Door): HookFault | undefined {
@@ -259,11 +271,16 @@ class Planner {
   }
 
   #chooseVerb (door: Door): Verb {
-    const verb = this.#random.pick(verbs)
+    const fits = (verb: Verb) => this.#fits(verb, door)
+    const fitting = this.#verbs.filter(fits)
+    return this.#random.pick(fitting.length > 0 ? fitting : verbs.filter(fits))
+  }
+
+  #fits (verb: Verb, door: Door): boolean {
     // A part of a batch is about one item, or a list. In a transaction, a walk would see what it has written itself.
-    const hasParts = door === 'batch' || door === 'transaction'
-    const isUnfit = (door === 'batch' && isBulk(verb)) || (hasParts && verb === 'walk') || (this.#isSimple && isWide(verb))
-    return isUnfit ? this.#chooseVerb(door) : verb
+    if (door === 'batch' && isBulk(verb)) return false
+    if (verb === 'walk' && (door === 'batch' || door === 'transaction')) return false
+    return !(this.#isSimple && isWide(verb))
   }
 
   #chooseAction ({ name, caller, door }: { name: string, caller: string, door: Door }): Action {
@@ -278,7 +295,7 @@ class Planner {
     return {
       verb,
       id,
-      parent: canBeNested && random.chance(0.4) ? random.pick(personIds) : undefined,
+      parent: canBeNested && random.chance(0.2) ? random.pick(personIds) : undefined,
       to: random.pick(itemIds.filter((other) => other !== id)),
       group: random.pick(groups),
       content: isWhole ? this.#chooseItem({ name, caller, id }) : this.#chooseContent(verb, { name, caller, id }),
