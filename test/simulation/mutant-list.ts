@@ -168,7 +168,9 @@ const access = [
 ]
 
 const writes = [
-  ...inFile('engine/write.ts', ['engine/lost-updates', 'engine/commit', 'engine/hooks', 'engine/lost-races'], [
+  ...inFile('engine/write.ts', [
+    'engine/lost-updates', 'engine/commit', 'engine/hooks', 'engine/lost-races', 'engine/transactions'
+  ], [
     {
       promise: 'a hook before a write cannot change the stored item',
       old: 'before: cloneJson(before?.item), caller, initiator, request, transaction }',
@@ -241,8 +243,8 @@ const writes = [
     },
     {
       promise: 'a listed item that is not found is compared',
-      old: 'isEntry(before) ? before : await findAnywhere(storage, id, context)',
-      next: 'isEntry(before) ? before : await storage.find(id, context)'
+      old: 'if (id !== undefined && joined?.hasListed(collection, id) === true) {',
+      next: 'if (id !== undefined && isEntry(before) && joined?.hasListed(collection, id) === true) {'
     },
     {
       promise: 'a custom action runs with the item locked',
