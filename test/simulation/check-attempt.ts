@@ -181,6 +181,9 @@ class AttemptCheck {
     const isFoundIn = (id: string, state: State) => {
       return isFound({ ...action!, id }, this.#toModelSituation(toSituation(state)))
     }
+    // A DELETE that did not find the item reads it again, to find out where it is, and another request has created it.
+    const hasAppeared = location === undefined && this.#window.some((state) => isFoundIn(action!.id, state))
+    if (hasAppeared && this.#window.some((state) => !isFoundIn(action!.id, state))) return true
     const wasMissing = missing.every((id) => this.#window.some((state) => !isFoundIn(id, state)))
     return wasMissing && (location === undefined || this.#window.some((state) => isFoundIn(places[found]!, state)))
   }
