@@ -103,6 +103,8 @@ export async function writeItem (
   const callsApp = isInside ||
     collection.hooks.beforeValidation !== undefined ||
     operation.view.type.refinement?.callsApp === true ||
+    // Layers of features call functions of the app, such as `to` of redirects.
+    steps.hasFindLayers ||
     hasHooksInTransaction(operation)
   const outcome = id === undefined || action.safe
     ? toProblem(await run(), operation)

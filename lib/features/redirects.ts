@@ -66,9 +66,13 @@ function withRedirect (next: Find, { to, status }: Required<RedirectOptions>): F
     const found = await next(operation, options)
     const isMissing = found === undefined || (found instanceof Problem && found.name === 'gone')
     if (!isMissing) return found
+    const { action, collection } = operation
+    // PUT creates the item.
+    if (found === undefined && action.name === 'replace' && collection.put.create) return found
     // Follows an item that has moved more than once. It may have moved in a circle.
     const visited = new Set<string>()
-    for (let { segment } = operation; !visited.has(segment);) {
+    let { segment } = operation
+    while (!visited.has(segment)) {
       visited.add(segment)
       const place = await callTo(to, segment, operation)
       if (place === undefined) return found
@@ -76,7 +80,9 @@ function withRedirect (next: Find, { to, status }: Required<RedirectOptions>): F
         return isSameUri(place.href, operation) ? found : { kind: 'moved', to: place, status }
       }
       segment = String(place)
-      const id = operation.collection.id.read(segment)
+      // An item that is created meanwhile is at the URI of the request.
+      if (visited.has(segment)) return found
+      const id = collection.id.read(segment)
       if (id === undefined) continue
       const target = await next(operation, { ...options, id, isMissing: false })
       if (target !== undefined && 'item' in target) return { kind: 'moved', to: id, status }

@@ -1,10 +1,12 @@
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
-import { problem } from '../../lib/index.ts'
+import { define, problem } from '../../lib/index.ts'
 import type { Definition } from '../../lib/index.ts'
 import { redirects } from '../../lib/features/redirects.ts'
 import type { NewPlace } from '../../lib/features/redirects.ts'
+import { timeout } from '../../lib/features/timeout.ts'
 import { within } from '../../lib/features/within.ts'
+import { memory } from '../../lib/storage/memory.ts'
 import { ada, build, logged, request, users } from '../app.ts'
 import { storages } from '../storages.ts'
 
@@ -74,6 +76,27 @@ for (const { name, skip, open } of storages) {
     t.equal((await request(app, 'GET /v1/pages/old')).statusCode, 200, 'moved() is called only if no item is found')
   })
 }
+
+test('with put.create, PUT creates an item that has moved instead', async (t) => {
+  const app = await build(t, pages({ old: 'new' }, { put: { create: true } }))
+  t.equal((await request(app, 'POST /pages', { content: { slug: 'new', title: 'New' } })).statusCode, 201)
+  t.equal((await request(app, 'GET /pages/old')).statusCode, 301)
+  t.equal((await request(app, 'PUT /pages/old', { content: { title: 'Old' } })).statusCode, 201)
+  t.equal((await request(app, 'GET /pages/old')).json().title, 'Old')
+})
+
+test('a call of `to` that never returns does not hold up later writes', async (t) => {
+  const definition = define({
+    name: 'slow',
+    schema: Page,
+    id: { property: 'slug', generate: 'client' },
+    storage: memory()
+  }).with(redirects({ to: () => new Promise(() => {}) }), timeout(1500))
+  const slow = await build(t, definition)
+  t.equal((await request(slow, 'PATCH /slow/x', { content: {} })).statusCode, 503)
+  t.equal((await request(slow, 'POST /slow', { content: { slug: 'x', title: 'X' } })).statusCode, 201)
+  t.equal((await request(slow, 'PATCH /slow/x', { content: { title: 'Y' } })).statusCode, 200)
+})
 
 test('a redirect in a circle, to itself or to a missing item returns 404', async (t) => {
   const app = await build(

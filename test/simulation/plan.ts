@@ -264,9 +264,8 @@ class Planner {
       'run'
     ]
     const hook = this.#random.pick(hooks)
-    // A transaction from code has no timeout. README.md says why `to` is never late.
-    const isInTime = door === 'transaction' || hook === 'to'
-    const kinds = isInTime ? ['throw'] as const : ['throw', 'late', 'never'] as const
+    // A transaction from code has no timeout.
+    const kinds = door === 'transaction' ? ['throw'] as const : ['throw', 'late', 'never'] as const
     return { hook, kind: this.#random.pick(kinds) }
   }
 
