@@ -81,12 +81,18 @@ function isScalar (value: unknown): value is Scalar {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
-/** A caller cannot write an item that it could not see afterwards. */
-export function checkScope (item: object, { filter }: Scope): Problem | undefined {
+/** A caller cannot write an item that it could not see afterwards. Properties that are hidden from it are not named. */
+export function checkScope (
+  item: object,
+  { filter }: Scope,
+  hidden: ReadonlySet<string> | undefined
+): Problem | undefined {
   const properties = findMismatches(filter, item)
   if (properties.length === 0) return undefined
-  const errors = [...new Set(properties)].map((property) => {
-    return { pointer: toPointer(property.split('.')), message: 'is outside the scope of the caller' }
+  const paths = properties.map((property) => property.split('.'))
+  const pointers = paths.map((path) => hidden?.has(path[0]!) === true ? '' : toPointer(path))
+  const errors = [...new Set(pointers)].map((pointer) => {
+    return { pointer, message: 'is outside the scope of the caller' }
   })
   return problem('validation-failed', {
     detail: 'The caller could not see the item after this write.',

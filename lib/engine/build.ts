@@ -54,7 +54,7 @@ export async function buildItem (
   const item = refined instanceof Promise ? await refined : refined
   if (item instanceof Problem) return item
   return (before === undefined ? checkAddress(type, item, draftId) : undefined) ??
-    (scope && checkScope(item, scope)) ??
+    (scope && checkScope(item, scope, type.hidden)) ??
     // The hook may have changed them.
     (fixed && type.checkFixed(item, fixed)) ??
     (parent && await checkParent(operation, { item, before, transaction })) ??
@@ -86,7 +86,7 @@ export async function buildReturnedItem (
   if (complete instanceof Problem) return complete
   const item = await type.refine(complete, { id: before.id, fixed })
   if (item instanceof Problem) return item
-  return (scope && checkScope(item, scope)) ??
+  return (scope && checkScope(item, scope, type.hidden)) ??
     (fixed && type.checkFixed(item, fixed)) ??
     await checkParent(operation, { item, before, transaction }) ??
     item

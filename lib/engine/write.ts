@@ -278,7 +278,7 @@ async function callBeforeWrite (
   if (accepted instanceof Problem) return accepted
   const item = await type.refine(accepted, { id })
   if (item instanceof Problem) return item
-  return (scope && checkScope(item, scope)) ??
+  return (scope && checkScope(item, scope, type.hidden)) ??
     (fixed && type.checkFixed(item, fixed)) ??
     await checkParent(operation, { item, before, transaction }) ??
     item

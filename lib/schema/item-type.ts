@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { toPointer } from '../http/json-pointer.ts'
+import { parsePointer, toPointer } from '../http/json-pointer.ts'
 import { isEqual, isObject, toJsonValue } from '../http/json-value.ts'
 import type { JsonObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
@@ -88,6 +88,8 @@ interface Validators {
 
 /** How many kinds of callers have a type of their own. */
 const maxVariants = 64
+
+const hiddenMessage = 'has an invalid property that is hidden from the caller'
 
 /**
  * The items of a collection, compiled once from the schema: how content becomes an item, and what a caller sees of it.
@@ -235,7 +237,7 @@ export class ItemType {
   complete (draft: object): object | Problem {
     const { draft: validateDraft, item: validate } = this.#validators
     const failures = validate === validateDraft ? undefined : validate(draft)
-    return failures === undefined ? draft : validationProblem(failures)
+    return failures === undefined ? draft : this.#toProblem(failures)
   }
 
   /**
@@ -252,7 +254,7 @@ export class ItemType {
       throw new TypeError(`${source} of the collection ${this.name} returned no item. Return the item to write.`)
     }
     const failures = this.#validators.returned(item)
-    if (failures !== undefined) return validationProblem(failures)
+    if (failures !== undefined) return this.#toProblem(failures)
     if (id !== undefined && item[this.id.property] !== id) {
       throw new TypeError(`${source} of the collection ${this.name} changed the id. ` +
         'Return the item with the id that it has.')
@@ -287,13 +289,22 @@ export class ItemType {
       findFailures: isDraft ? draft : returned
     })
     return continueWith(refined, ({ failures, value }) => {
-      if (failures !== undefined) return validationProblem(failures)
+      if (failures !== undefined) return this.#toProblem(failures)
       if (value === whole) return item
       const { [property]: ownId, ...others } = value as JsonObject
       if (id !== undefined && ownId !== id) return differsFromUri(property, id as Id)
       const changed = normalizeDates(placeholder === undefined ? value : others, dateTimes)
       return (fixed && this.checkFixed(changed, fixed)) ?? changed
     })
+  }
+
+  /** Names no properties that are hidden from the caller: a hook or the scope has set them. */
+  #toProblem (failures: readonly Failure[]): Problem {
+    const { hidden } = this
+    if (hidden === undefined) return validationProblem(failures)
+    const visible = failures.filter(({ pointer }) => !hidden.has(parsePointer(pointer)?.[0] ?? ''))
+    const isPart = visible.length < failures.length
+    return validationProblem(isPart ? [...visible, { pointer: '', message: hiddenMessage }] : visible)
   }
 
   /** Whether an item equals the stored one, apart from the time of its update. */

@@ -90,6 +90,45 @@ for (const { name, skip, open } of allStorages) {
   })
 }
 
+for (const hook of ['beforeValidation', 'beforeWrite'] as const) {
+  test(`a 422 because of ${hook} does not name a property that is hidden from the caller`, async (t) => {
+    const Coded = Type.Object({ ...Person.properties, code: Type.String({ maxLength: 5, default: 'same' }) })
+    const people = define({
+      name: 'people',
+      schema: Coded,
+      id: { generate: 'storage' },
+      storage: memory(),
+      access: {
+        ...rules as AccessOptions<typeof Coded.static>,
+        scope: ({ caller }) => caller === 'root' ? undefined : { values: { code: 'same' } }
+      },
+      hooks: {
+        [hook]: ({ item }: { item?: { name: string, code: string } }) => {
+          if (item !== undefined && item.name !== 'Ada') item.code = item.name
+        }
+      }
+    }).with(action('rename', { run: ({ item }) => ({ ...item, code: 'too long' }) }))
+    const app = await build(t, people as Definition, { service: {} })
+    await app.register(batch, { collections: [people as Definition] })
+    await app.inject({ method: 'POST', url: '/people', payload: { name: 'Ada' } })
+    for (const name of ['too long', 'else']) {
+      for (const [target, content] of [
+        ['POST /people', { name }],
+        ['PUT /people/1', { name }],
+        ['PATCH /people/1', { name }],
+        ['POST /people/1/rename', {}],
+        ['POST /batch', [{ method: 'POST', path: '/people', content: { name } }]]
+      ] as const) {
+        const { statusCode, payload } = await request(app, target, { content })
+        t.equal(statusCode, target === 'POST /batch' ? 409 : 422, target)
+        t.notMatch(payload, /\/code|at most 5/, `${target} ${payload}`)
+      }
+    }
+    const content = { name: 'too long' }
+    t.match((await request(app, 'POST /people', { content, fields: { authorization: 'root' } })).payload, '/code')
+  })
+}
+
 test('links and actions in links do not depend on a property that is hidden from the caller', async (t) => {
   const people = define({
     name: 'people',

@@ -399,7 +399,7 @@ test('a required property that the caller cannot see needs a default or a before
     })
   const without = await serve(t, jobs())
   t.strictSame((await without('POST /jobs', 'ada', { title: 'x' })).json().errors, [
-    { pointer: '/level', message: 'is required' }
+    { pointer: '', message: 'has an invalid property that is hidden from the caller' }
   ])
   t.equal((await without('POST /jobs', 'hr', { title: 'x', level: 1 })).statusCode, 201)
   const filling = await serve(
