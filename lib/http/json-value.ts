@@ -39,10 +39,12 @@ export function cloneJson (value: unknown): unknown {
 
 /**
  * Copies a value of the app as `JSON.stringify()` reads it: a Date becomes text, and properties that are undefined are
- * left out. Other values that JSON does not have stay, so that validation refuses them.
+ * left out. Unpaired surrogates are replaced, as databases do. Other values that JSON does not have stay, so that
+ * validation refuses them.
  */
 export function toJsonValue (value: unknown): unknown {
   const plain = callToJson(value)
+  if (typeof plain === 'string') return plain.toWellFormed()
   // Not with map(), which creates an object of a class of the app.
   if (Array.isArray(plain)) return Array.from(plain, toJsonValue)
   if (!isObject(plain)) return plain
@@ -50,9 +52,21 @@ export function toJsonValue (value: unknown): unknown {
   for (const name of Object.keys(copy)) {
     const inner = copy[name]
     if (inner === undefined) delete copy[name]
-    else if (typeof inner === 'object' && inner !== null) copy[name] = toJsonValue(inner)
+    else copy[name] = toJsonValue(inner)
   }
   return copy
+}
+
+/** Returns the type of a value that JSON does not have, such as `bigint`; undefined if there is none. */
+export function findNonJson (value: unknown): string | undefined {
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return undefined
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : String(value)
+  if (typeof value !== 'object') return typeof value
+  for (const inner of Object.values(value)) {
+    const found = findNonJson(inner)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /** Arrays can have the method as well. */

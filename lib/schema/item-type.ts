@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { parsePointer, toPointer } from '../http/json-pointer.ts'
-import { isEqual, isObject, toJsonValue } from '../http/json-value.ts'
+import { findNonJson, isEqual, isObject, toJsonValue } from '../http/json-value.ts'
 import type { JsonObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
@@ -258,6 +258,12 @@ export class ItemType {
     if (id !== undefined && item[this.id.property] !== id) {
       throw new TypeError(`${source} of the collection ${this.name} changed the id. ` +
         'Return the item with the id that it has.')
+    }
+    // A schema such as Type.Unknown() accepts them.
+    const nonJson = findNonJson(item)
+    if (nonJson !== undefined) {
+      throw new TypeError(`${source} of the collection ${this.name} returned an item with a value that JSON does not ` +
+        `have: ${nonJson}. Return text, a number, a boolean, null, an array or an object instead.`)
     }
     return item
   }

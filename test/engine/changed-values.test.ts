@@ -57,6 +57,34 @@ for (const storage of allStorages) {
       [hook]: ({ item }: { item?: Item }) => item === undefined ? undefined : change(loose(item))
     })
 
+    test(`${name}: values that JSON does not have are errors of ${hook}, and unpaired surrogates are replaced`, { skip }, async (t) => {
+      const { storage: adapter, prepare } = await storage.open(t)
+      const Open = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), any: Type.Unknown() })
+      const values: Readonly<Record<string, unknown>> = {
+        bigint: 1n,
+        function: () => {},
+        symbol: Symbol('x'),
+        NaN: [{ deep: NaN }],
+        text: { deep: ['a\ud800'] }
+      }
+      const open = define({
+        name: 'open',
+        schema: Open,
+        storage: adapter,
+        hooks: withHook((item) => { item.any = values[String(item.any)] }) as unknown as HookOptions<typeof Open.static>
+      })
+      await prepare(open)
+      const { lines, logger } = logged()
+      const app = await build(t, open, { logger })
+      for (const any of ['bigint', 'function', 'symbol', 'NaN']) {
+        t.equal((await request(app, 'POST /open', { content: { any } })).statusCode, 500, any)
+        t.match(lines.pop(), { err: { message: new RegExp(`returned an item with a value that JSON does not have: ${any}\\.`) } })
+      }
+      const posted = await request(app, 'POST /open', { content: { any: 'text' } })
+      t.strictSame(posted.json().any, { deep: ['a\ufffd'] })
+      t.strictSame((await request(app, 'GET /open')).json(), [posted.json()])
+    })
+
     test(`${name}: an item that ${hook} changes in place is validated, through every door`, { skip }, async (t) => {
       let isOn = false
       const { app, parts } = await serve(t, storage, {
