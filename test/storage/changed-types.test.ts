@@ -1,6 +1,8 @@
 import { test, type Test } from 'tap'
 import type { Id, Shape, Storage } from '../../lib/index.ts'
 import { postgres, type PostgresPool } from '../../lib/storage/postgres.ts'
+import type { PositionalQuery } from '../../lib/storage/postgres/positional-query.ts'
+import type { Statement } from '../../lib/storage/sql/session.ts'
 import { databases, noServers, type Database, type SqlOptions } from './databases.ts'
 import { startPostgres } from './servers.ts'
 
@@ -220,5 +222,31 @@ test('postgres', { skip: noServers }, async (t) => {
     t.match(inserted, [{ id: 4 }, { id: 5 }, { id: 6 }])
     await storage.insert({ id: 3_000_000_000, value: 1 }, context)
     t.match(await storage.find(3_000_000_000, context), { item: { id: 3_000_000_000 } })
+  })
+
+  await t.test('statements stay prepared on a connection that several copies of the library use', async (t) => {
+    const copies = await Promise.all(['?one', '?other'].map(async (copy) => {
+      return await import(`../../lib/storage/postgres/positional-query.ts${copy}`) as { PositionalQuery: typeof PositionalQuery }
+    }))
+    const client = await server.pool({ max: 1 }).connect()
+    const run = async (copy: number, text: string, values: string[]): Promise<[rows: unknown, isNew: boolean]> => {
+      const query = new copies[copy]!.PositionalQuery({ text, values, recurring: true } as Statement, true)
+      const result = await new Promise((resolve, reject) => {
+        client.query(query as never, (error: unknown) => {
+          if (error === undefined) resolve(query.rows)
+          else reject(error as Error)
+        })
+      })
+      return [result, query.isNew]
+    }
+    const text = 'SELECT 6 / $1::integer'
+    await t.rejects(run(0, text, ['0']), { code: '22012' })
+    t.strictSame(await run(0, text, ['2']), [[['3']], true], 'a new statement that fails is closed')
+    t.strictSame(await run(0, text, ['3']), [[['2']], false])
+    t.strictSame(await run(1, text, ['3']), [[['2']], true])
+    t.strictSame(await run(1, text, ['6']), [[['1']], false])
+    const { rows } = await client.query('SELECT name FROM pg_prepared_statements')
+    client.release()
+    t.equal(rows.length, 2)
   })
 })

@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
+import { hasMethods } from '../bad-storage.ts'
 import type { Row, Value } from '../sql/dialect.ts'
 import type { Callback } from '../sql/pool-driver.ts'
 import { PreparedStatements } from '../sql/prepared-statements.ts'
@@ -9,8 +10,6 @@ import { isOutdated, isStalePlan, suspectTypes } from './outdated-types.ts'
 /** What pg passes to `submit` of a query: https://node-postgres.com/apis/client#clientquery */
 interface Connection {
   readonly stream: { cork (): void, uncork (): void }
-  /** The texts that this connection has prepared, by name. */
-  readonly parsedStatements: Record<string, string>
   parse (statement: { name: string, text: string }): void
   bind (portal: { statement: string, values: ReadonlyArray<string | null> }): void
   execute (portal: { portal: string }): void
@@ -23,8 +22,6 @@ interface Connection {
  * time, which is not needed here: a GET took a fifth longer.
  */
 export class PositionalQuery implements PostgresQuery, PostgresResult {
-  /** pg reads it when the statement is prepared. */
-  name = ''
   readonly text: string
   readonly values: Value[]
   readonly rows: Row[] = []
@@ -35,6 +32,7 @@ export class PositionalQuery implements PostgresQuery, PostgresResult {
   readonly #statement: Statement
   readonly #isNamed: boolean
   #connection: Connection | undefined
+  #name = ''
 
   /** Without a name, it does not stay prepared. */
   constructor (statement: Statement, isNamed: boolean) {
@@ -50,10 +48,12 @@ export class PositionalQuery implements PostgresQuery, PostgresResult {
     // Sends all messages at once.
     connection.stream.cork()
     try {
-      const name = this.#isNamed ? getStatementNames(connection).get(this.#statement) ?? '' : ''
-      this.name = name
-      this.isNew = connection.parsedStatements[name] === undefined
+      const { names, prepared } = getStatementNames(connection)
+      const name = this.#isNamed ? names.get(this.#statement) ?? '' : ''
+      this.#name = name
+      this.isNew = !prepared.has(name)
       if (this.isNew) connection.parse({ name, text })
+      if (name !== '') prepared.add(name)
       connection.bind({ statement: name, values: values.map(toText) })
       connection.execute({ portal: '' })
       connection.sync()
@@ -75,10 +75,11 @@ export class PositionalQuery implements PostgresQuery, PostgresResult {
   }
 
   handleError (error: unknown): void {
-    if (this.name !== '') {
+    if (this.#name !== '') {
       suspectTypes(error)
       if (isStalePlan(error)) knownChanges++
-      if (isOutdated(error)) closeStatement(this.#connection!, this.name)
+      // It is not known whether a new one was prepared. To close one that does not exist is no error.
+      if (this.isNew || isOutdated(error)) closeStatement(this.#connection!, this.#name)
     }
     this.callback!(error)
   }
@@ -92,6 +93,8 @@ let knownChanges = 0
 
 interface StatementNames {
   readonly names: PreparedStatements<string>
+  /** Those that the connection has prepared. */
+  readonly prepared: Set<string>
   /** The value of `knownChanges` when the first of them was prepared. */
   readonly knownChanges: number
 }
@@ -99,24 +102,24 @@ interface StatementNames {
 const statementNames = new WeakMap<Connection, StatementNames>()
 
 /** The names of the statements that stay prepared on a connection; displaced statements are closed. */
-function getStatementNames (connection: Connection): PreparedStatements<string> {
+function getStatementNames (connection: Connection): StatementNames {
   const known = statementNames.get(connection)
-  if (known?.knownChanges === knownChanges) return known.names
-  const prepared = Object.keys(connection.parsedStatements).filter((name) => name.startsWith(namePrefix))
-  for (const name of prepared) closeStatement(connection, name)
+  if (known?.knownChanges === knownChanges) return known
+  for (const name of known?.prepared ?? []) closeStatement(connection, name)
   const names = new PreparedStatements(buildStatementName, (name) => closeStatement(connection, name))
-  statementNames.set(connection, { names, knownChanges })
-  return names
+  const current = { names, prepared: new Set<string>(), knownChanges }
+  statementNames.set(connection, current)
+  return current
 }
 
 function closeStatement (connection: Connection, name: string): void {
   connection.close({ type: 'S', name })
-  delete connection.parsedStatements[name]
+  statementNames.get(connection)?.prepared.delete(name)
 }
 
-const namePrefix = 'collection_'
+/** Another copy of this library may use the same connections. */
+const namePrefix = `collection_${randomBytes(6).toString('hex')}_`
 
-/** Builds the name of a prepared statement: the same in every copy of this library that uses the connection. */
 export function buildStatementName (text: string): string {
   return `${namePrefix}${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
 }
@@ -130,6 +133,5 @@ function toText (value: Value): string | null {
  * nor a client in pipeline mode.
  */
 export function canSubmitQueries ({ connection, pipeline }: PostgresClient): boolean {
-  if (typeof connection !== 'object' || connection === null) return false
-  return 'parsedStatements' in connection && pipeline !== true
+  return pipeline !== true && hasMethods(connection, 'parse', 'bind', 'execute', 'close', 'sync')
 }
