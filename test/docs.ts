@@ -35,7 +35,7 @@ const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 }
 
 /** Replaces imports of the package by its source files, for a program in a folder. */
-function resolveImports (code: string, folder: string): string {
+export function resolveImports (code: string, folder: string): string {
   return code.replace(
     /(from |require\()'fastify-collections(\/[\w-]+)?'/g,
     (specifier: string, before: string, path = '') => {

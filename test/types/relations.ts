@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { type } from 'arktype'
 import type { FastifyInstance } from 'fastify'
-import { expect, test } from 'tstyche'
 import { Type as Type1 } from 'typebox'
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
@@ -15,6 +14,7 @@ import type { CollectionCalls, Definition, StoredItem, StoredPage, Transaction }
 import { relate } from '../../lib/relations/relate.ts'
 import type { PathsOf, RelatedPage } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { expect, test } from './expect.ts'
 
 declare const app: FastifyInstance
 
@@ -269,7 +269,7 @@ test('an expansion with unknown names or options is a compile error', () => {
   calls.list({ expand: { author: true, autor: true } })
   // @ts-expect-error is not assignable
   calls.list({ expand: { comments: { expand: { author: true, autor: true } } } })
-  // @ts-expect-error is not assignable
+  // @ts-expect-error 'limit' does not exist in type
   calls.list({ expand: { author: { limit: 5 } } })
   // @ts-expect-error is not assignable
   calls.list({ expand: { author: { fields: ['id'], limit: 5 } } })
@@ -328,7 +328,8 @@ test('other calls are those of all collections, also in transactions', async () 
   const calls = app.collection(articles)
   expect(calls.publish('1')).type.toBe<Promise<StoredItem<Article>>>()
   expect(calls.archive).type.toBeCallableWith('1', { reason: 'old' })
-  expect(calls.archive).type.not.toBeCallableWith('1')
+  // @ts-expect-error Expected 2-3 arguments, but got 1
+  calls.archive('1')
   expect(calls.update('1', { title: 'New' })).type.toBe<Promise<StoredItem<Article>>>()
   expect(calls.createMany([{ title: 'New' }])).type.toBe<Promise<ReadonlyArray<StoredItem<Article>>>>()
   expect(calls.updateMany).type.toBeCallableWith({ filter: { status: 'draft' } }, { words: 1 })
@@ -346,8 +347,10 @@ test('a definition without relations has the calls that it had', () => {
   expect(app.collection(bases.users)).type.toBe<
     CollectionCalls<{ id: string; name: string; managerId?: string }>
   >()
-  expect(app.collection(bases.users).list).type.not.toBeCallableWith({ expand: ['manager'] })
-  expect(app.collection(bases.users).read).type.not.toBeCallableWith('1', { expand: ['manager'] })
+  // @ts-expect-error 'expand' does not exist in type
+  app.collection(bases.users).list({ expand: ['manager'] })
+  // @ts-expect-error 'expand' does not exist in type
+  app.collection(bases.users).read('1', { expand: ['manager'] })
 })
 
 test('functions can be generic about definitions', () => {

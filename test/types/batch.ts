@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox'
-import { expect, test } from 'tstyche'
 import { action } from '../../lib/features/action.ts'
 import { define } from '../../lib/index.ts'
 import { batchClient } from '../../lib/client/client.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { expect, test } from './expect.ts'
 
 // The parts of a batch and their results have the types of the collections.
 
@@ -50,11 +50,17 @@ test('results have the types of their parts', async () => {
 })
 
 test('parts are checked', () => {
-  expect(shop.batch).type.not.toBeCallableWith([{ method: 'POST', path: '/orders', content: { customer: 'x' } }])
-  expect(shop.batch).type.not.toBeCallableWith([{ method: 'POST', path: '/orders', content: { other: 1 } }])
-  expect(shop.batch).type.not.toBeCallableWith([{ method: 'POST', path: '/unknown', content: {} }])
-  expect(shop.batch).type.not.toBeCallableWith([{ method: 'HEAD', path: '/orders' }])
-  expect(shop.batch).type.not.toBeCallableWith([{ method: 'POST', path: '/orders/1/unknown' }])
-  expect(shop.batch).type.not.toBeCallableWith([{ method: 'POST', path: '/orders', refs: { '/a': 'b' } }])
+  // @ts-expect-error Type 'string' is not assignable
+  shop.batch([{ method: 'POST', path: '/orders', content: { customer: 'x' } }])
+  // @ts-expect-error 'other' does not exist in type
+  shop.batch([{ method: 'POST', path: '/orders', content: { other: 1 } }])
+  // @ts-expect-error Type '"/unknown"' is not assignable
+  shop.batch([{ method: 'POST', path: '/unknown', content: {} }])
+  // @ts-expect-error Type '"HEAD"' is not assignable
+  shop.batch([{ method: 'HEAD', path: '/orders' }])
+  // @ts-expect-error Type '{ method: "POST"; path: "/orders/1/unknown"; }' is not assignable
+  shop.batch([{ method: 'POST', path: '/orders/1/unknown' }])
+  // @ts-expect-error Type '"b"' is not assignable
+  shop.batch([{ method: 'POST', path: '/orders', refs: { '/a': 'b' } }])
   expect(shop.preview).type.toBeCallableWith([{ method: 'PATCH', path: '/orders/1', content: { status: 'x' } }])
 })
