@@ -151,8 +151,9 @@ for (const { name, skip, open } of storages) {
       const adapter = await open(t)
       let [found, released] = [gate(), gate()]
       let waiting = false
+      let storage: Storage<Item>
       const slow = (shape: Shape): Storage<Item> => {
-        const storage = adapter(shape)
+        storage = adapter(shape)
         return {
           ...storage,
           async find (id, context) {
@@ -170,13 +171,15 @@ for (const { name, skip, open } of storages) {
         ['PATCH /notes/1', { title: 'mine' }],
         ['DELETE /notes/1', undefined]
       ] as const) {
-        const storage = slow
-        const request = await serve(t, notes({ storage, hooks: { afterCommit: () => {} } }))
+        const request = await serve(t, notes({ storage: slow, hooks: { afterCommit: () => {} } }))
+        // An app of its own: in the same one, the second write would wait for the first.
+        const requestOther = await serve(t, notes({ storage: () => storage }))
         waiting = true
         const answer = request(target, 'ada', content)
         await found.opened
         waiting = false
-        t.equal((await request('PATCH /notes/1', 'root', { owner: 'bob', title: 'given away' })).statusCode, 200)
+        const change = { owner: 'bob', title: 'given away' }
+        t.equal((await requestOther('PATCH /notes/1', 'root', change)).statusCode, 200)
         released.open()
         t.equal((await answer).statusCode, notFound, target)
         t.match((await request('GET /notes/1', 'bob')).json(), { owner: 'bob', title: 'given away' })
