@@ -58,6 +58,8 @@ export function alone (
       `PATH=${process.env['PATH'] ?? ''}`,
       // node:sqlite of Node.js 22 prints one.
       'NODE_OPTIONS=--disable-warning=ExperimentalWarning',
+      // `npm test` sets it.
+      ...(process.env['NODE_COMPILE_CACHE'] === undefined ? [] : [`NODE_COMPILE_CACHE=${process.env['NODE_COMPILE_CACHE']}`]),
       ...Object.entries(environment).map((entry) => entry.join('=')),
       program,
       ...words

@@ -66,11 +66,13 @@ const tests = groups.map((group, index) => {
 })
 
 // On the version of Node.js that runs this file.
-const command = [join(root, 'node_modules', '.bin', 'tap'), 'run', '--disable-coverage', `--jobs=${cores}`]
+// Some files wait for timers, or for programs that they start.
+const command = [join(root, 'node_modules', '.bin', 'tap'), 'run', '--disable-coverage', `--jobs=${cores + 1}`]
 const options = parameters.filter((parameter) => parameter.startsWith('-'))
 const tap = spawn(process.execPath, [...command, ...options, ...tests], {
   cwd: root,
-  env: { ...process.env, TESTS: 'quick' },
+  // A module is compiled by the first process that loads it.
+  env: { ...process.env, TESTS: 'quick', NODE_COMPILE_CACHE: join(root, '.tap', 'compile-cache') },
   stdio: 'inherit'
 })
 const [code] = await once(tap, 'close') as [number | null]
