@@ -6,6 +6,7 @@ import { conformance, type Open, type Thing } from '../../lib/storage/conformanc
 import type { Entry, Filter, Id, Query, Receipts, Refusal, Storage, Supports } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { query } from '../abuse/query.ts'
+import { sample } from '../sample.ts'
 
 interface Outcome {
   readonly passed: string[]
@@ -13,13 +14,18 @@ interface Outcome {
   readonly skipped: string[]
 }
 
-async function run (open: Open, unsupported?: ReadonlyArray<keyof Supports>): Promise<Outcome> {
+interface Selection {
+  readonly unsupported?: ReadonlyArray<keyof Supports>
+  readonly selects?: (sentence: string) => boolean
+}
+
+async function run (open: Open, { unsupported, selects = () => true }: Selection = {}): Promise<Outcome> {
   const outcome: Outcome = { passed: [], failed: [], skipped: [] }
   const bodies: Array<() => Promise<void>> = []
   conformance(
     (sentence, { skip }, body) => {
       if (skip) outcome.skipped.push(sentence)
-      else {
+      else if (selects(sentence)) {
         bodies.push(() =>
           body().then(
             () => {
@@ -464,10 +470,14 @@ const faults: ReadonlyArray<{ readonly fault: string; readonly open: Open; reado
   }
 ]
 
-for (const { fault, open, fails } of faults) {
+// A failure of another sentence can take seconds, to compare long lists.
+const complete = new Set(sample(faults, 6, 0))
+for (const known of faults) {
+  const { fault, open, fails } = known
   test(`a storage that ${fault} does not pass`, async (t) => {
-    const { passed, failed } = await run(open)
-    t.ok(passed.length > failed.length, 'the correct parts pass')
+    const isComplete = complete.has(known)
+    const { passed, failed } = await run(open, isComplete ? {} : { selects: (sentence) => fails.includes(sentence) })
+    if (isComplete) t.ok(passed.length > failed.length, 'the correct parts pass')
     for (const sentence of fails) t.ok(failed.includes(sentence), sentence)
   })
 }
@@ -508,7 +518,7 @@ test('a storage that supports little passes, and skipped tests state the reason'
       receipts: false
     }
     return { ...sound, supports: Object.freeze(supports) }
-  }, all)
+  }, { unsupported: all })
   t.same(failed, [])
   t.ok(passed.length > 50)
   t.ok(skipped.every((sentence) => /\(skipped: does not support \w+(, \w+)*\)$/.test(sentence)))
