@@ -17,8 +17,8 @@ export class Connection {
   #onError: (error: Error) => void = () => {}
   #step: Step | undefined
 
-  constructor (port: number, known: Pick<Client, 'number' | 'items' | 'padding'>) {
-    this.client = { ...known, turn: 0, path: '', tag: '', id: '', location: '', next: '' }
+  constructor (port: number, client: Client) {
+    this.client = client
     this.#socket = connect({
       port,
       host: '127.0.0.1',
@@ -65,7 +65,7 @@ export class Connection {
     return new Promise<void>((resolve, reject) => {
       this.#onError = reject
       if (prepare === undefined) return resolve()
-      this.#onAnswer = () => (prepare.follow === true && this.client.next !== '' ? this.#send(prepare) : resolve())
+      this.#onAnswer = () => (prepare.isPrepared(this.client) ? resolve() : this.#send(prepare))
       this.#send(prepare)
     })
   }

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { isAwake, measure, type Contender, type Sample } from './measure.ts'
 import { ask, end, launchServer, receive } from './process.ts'
-import { depths } from './scenarios.ts'
+import { depths, lastPages } from './scenarios.ts'
 import type { Weight } from './server.ts'
 
 export interface Depth {
@@ -38,12 +38,14 @@ export async function depth (
     const server = launchServer([contestant, store, size])
     const contender: Contender = { name: contestant, server, port: (await receive<{ port: number }>(server)).port }
     const items = Number(size)
-    // Warm before the measurement; the first request for the last page walks there.
-    for (const scenario of ['page 1', 'get', 'insert']) await measure(driver, contender, buildWorkload(scenario, items))
+    // Warm before the measurement; the first request for the last pages walks there.
+    for (const scenario of ['first pages', 'get', 'insert']) {
+      await measure(driver, contender, buildWorkload(scenario, items))
+    }
     await ask(server, { order: 'weigh' })
-    await ask(driver, { open: { ...buildWorkload('last page', items), contestant, port: contender.port } })
+    await ask(driver, { open: { ...buildWorkload(lastPages, items), contestant, port: contender.port } })
     const walk = await ask<Weight>(server, { order: 'weighed' })
-    await measure(driver, contender, buildWorkload('last page', items))
+    await measure(driver, contender, buildWorkload(lastPages, items))
     all.push({
       contestant,
       store,

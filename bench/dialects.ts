@@ -3,9 +3,12 @@ export interface Dialect {
   /** The URL that creates items. */
   readonly collection: string
   readonly item: (id: string) => string
-  readonly list: string
-  readonly filtered: string
-  readonly missing: string
+  /** The first 20 items of one of the filters. */
+  readonly list: (filter: number) => string
+  /** The same of another filter, sorted by another property. */
+  readonly filtered: (filter: number) => string
+  /** An item that does not exist. */
+  readonly missing: (number: number) => string
   readonly patch: { readonly method: string; readonly type: string }
   readonly created: number
   readonly removed: number
@@ -14,15 +17,22 @@ export interface Dialect {
   readonly lacks: readonly string[]
 }
 
-const missingId = '01800000-0000-7000-9000-000000000000'
+/** How many filters the lists have. */
+export const filterCount = 200
+
+/** More than 700 of 1000 items are from this name on, and the storage finds 20 of them among the first 45. */
+const from = (filter: number) => `User%20number%20${100 + filter}`
+/** The 20 last email addresses of the names before this one are among the last 230. */
+const before = (filter: number) => `User%20number%20${999 - filter}`
+const missingId = (number: number) => `01800000-0000-7000-9000-${number.toString(16).padStart(12, '0')}`
 
 /** Of the library and of the hand-written contestants. */
 export const own: Dialect = {
   collection: '/users',
   item: (id) => `/users/${id}`,
-  list: '/users?limit=20',
-  filtered: '/users?limit=20&name.lt=User%20number%2095&sort=-email',
-  missing: `/users/${missingId}`,
+  list: (filter) => `/users?limit=20&name.gte=${from(filter)}`,
+  filtered: (filter) => `/users?limit=20&name.lt=${before(filter)}&sort=-email`,
+  missing: (number) => `/users/${missingId(number)}`,
   patch: { method: 'PATCH', type: 'application/merge-patch+json' },
   created: 201,
   removed: 204,
@@ -35,15 +45,16 @@ const json = 'application/json'
 const others: Record<string, Partial<Dialect>> = {
   plain: { invalid: 400, lacks: ['get 304'] },
   feathers: {
-    list: '/users?$limit=20',
-    filtered: '/users?$limit=20&name[$lt]=User%20number%2095&$sort[email]=-1',
+    list: (filter) => `/users?$limit=20&name[$gte]=${from(filter)}`,
+    filtered: (filter) => `/users?$limit=20&name[$lt]=${before(filter)}&$sort[email]=-1`,
     patch: { method: 'PATCH', type: json },
     removed: 200,
     invalid: 400,
     lacks: ['get 304']
   },
   nest: {
-    filtered: '/users?limit=20&filter=name%7C%7C$lt%7C%7CUser%20number%2095&sort=email,DESC',
+    list: (filter) => `/users?limit=20&filter=name%7C%7C$gte%7C%7C${from(filter)}`,
+    filtered: (filter) => `/users?limit=20&filter=name%7C%7C$lt%7C%7C${before(filter)}&sort=email,DESC`,
     patch: { method: 'PATCH', type: json },
     removed: 200,
     invalid: 400,
@@ -52,18 +63,18 @@ const others: Record<string, Partial<Dialect>> = {
   remult: {
     collection: '/api/users',
     item: (id) => `/api/users/${id}`,
-    list: '/api/users?_limit=20',
-    filtered: '/api/users?_limit=20&name.lt=User%20number%2095&_sort=email&_order=desc',
-    missing: `/api/users/${missingId}`,
+    list: (filter) => `/api/users?_limit=20&name.gte=${from(filter)}`,
+    filtered: (filter) => `/api/users?_limit=20&name.lt=${before(filter)}&_sort=email&_order=desc`,
+    missing: (number) => `/api/users/${missingId(number)}`,
     // Its PUT changes the properties that are sent.
     patch: { method: 'PUT', type: json },
     invalid: 400,
     lacks: ['get 304']
   },
   'json-server': {
-    list: '/users?_limit=20',
+    list: (filter) => `/users?_limit=20&name_gte=${from(filter)}`,
     // It does not support "less than".
-    filtered: '/users?_limit=20&name_lte=User%20number%2095&_sort=email&_order=desc',
+    filtered: (filter) => `/users?_limit=20&name_lte=${before(filter)}&_sort=email&_order=desc`,
     patch: { method: 'PATCH', type: json },
     removed: 200,
     lacks: ['create 422']
@@ -71,8 +82,9 @@ const others: Record<string, Partial<Dialect>> = {
   platformatic: {
     // Its keys are numbers, which the database generates.
     item: (id) => `/users/${/^\d+$/.test(id) ? id : Number.parseInt(id.slice(-12), 16) + 1}`,
-    missing: '/users/999999999',
-    filtered: '/users?limit=20&where.name.lt=User%20number%2095&orderby.email=desc',
+    missing: (number) => `/users/${999_999_999 - number}`,
+    list: (filter) => `/users?limit=20&where.name.gte=${from(filter)}`,
+    filtered: (filter) => `/users?limit=20&where.name.lt=${before(filter)}&orderby.email=desc`,
     created: 200,
     removed: 200,
     // It checks required properties, but no formats.

@@ -1,6 +1,6 @@
 // The client process. It receives a task, reports that it is ready, and sends requests on command.
 import { Connection, type Tally } from './connection.ts'
-import { depths, getScenario, type Scenario } from './scenarios.ts'
+import { createClient, depths, getScenario, lastPages, type Scenario } from './scenarios.ts'
 import { padding } from './user.ts'
 
 export interface Task {
@@ -30,19 +30,27 @@ const findScenario = ({ table, contestant, scenario }: Task): Scenario =>
   (table === 'depths' ? depths[scenario] : getScenario(contestant, scenario))!
 let connections: Connection[] = []
 let task: Task
-/** Last pages by port: the walk there is long, and the same in every round. */
-const lastPages = new Map<number, string>()
+/** Last pages by port: the walk there is the same in every round. */
+const knownPaths = new Map<number, string[]>()
+/** How often each port was opened. No connection has so many turns. */
+const rounds = new Map<number, number>()
+const turnsOfRound = 1_000_000
 
 async function open (next: Task) {
   task = next
   const scenario = findScenario(task)
-  const known = { items: task.items, padding: padding(task.bytes ?? 0) }
-  connections = Array.from({ length: task.connections }, (_, number) => new Connection(task.port, { number, ...known }))
+  const round = rounds.get(task.port) ?? 0
+  rounds.set(task.port, round + 1)
+  connections = Array.from({ length: task.connections }, (_, number) => {
+    const { connections, items, bytes = 0 } = task
+    const turn = round * turnsOfRound
+    return new Connection(task.port, createClient({ number, connections, items, padding: padding(bytes), turn }))
+  })
   for (const connection of connections) {
-    const known = scenario.prepare?.follow === true ? lastPages.get(task.port) : undefined
-    if (known !== undefined) connection.client.path = known
+    const paths = task.scenario === lastPages ? knownPaths.get(task.port) : undefined
+    if (paths !== undefined) connection.client.paths.push(...paths)
     else await connection.prepare(scenario)
-    if (scenario.prepare?.follow === true) lastPages.set(task.port, connection.client.path)
+    if (task.scenario === lastPages) knownPaths.set(task.port, connection.client.paths)
   }
   return 'ready'
 }

@@ -101,7 +101,7 @@ export function printSizes ({ title, table }: Printer, store: string, sized: Siz
   ])
 }
 
-/** Round by round: the cost of the last page against the first, and of the most items against the fewest. */
+/** Round by round: the cost of the last pages against the first, and of the most items against the fewest. */
 export function ratios (all: Depth[]) {
   const p50 = ({ samples }: Depth, scenario: string) => samples[scenario]!.map((sample) => sample.p50)
   return [...new Set(all.map(({ contestant, store }) => `${contestant} ${store}`))].map((name) => {
@@ -111,9 +111,9 @@ export function ratios (all: Depth[]) {
     return {
       name,
       items: last.items,
-      'last page / page 1': ratio(p50(last, 'last page'), p50(last, 'page 1')),
+      'last / first pages': ratio(p50(last, 'last pages'), p50(last, 'first pages')),
       ...Object.fromEntries(
-        ['page 1', 'get', 'insert'].map((scenario) => [`${scenario}, / ${first.items}`, grown(scenario)])
+        ['first pages', 'get', 'insert'].map((scenario) => [`${scenario}, / ${first.items}`, grown(scenario)])
       ),
       walk: last.walk
     }

@@ -1,4 +1,5 @@
 import type {
+  Condition,
   Context,
   Draft,
   Entry,
@@ -24,7 +25,7 @@ export class MapStorage implements Storage<User> {
   readonly supports: Supports = {
     generatedIds: false,
     unique: true,
-    filter: false,
+    filter: true,
     order: false,
     search: false,
     count: true,
@@ -56,7 +57,9 @@ export class MapStorage implements Storage<User> {
     return entry
   }
 
-  async list ({ after, limit, count }: Query, _context: Context): Promise<Page<User>> {
+  async list (query: Query, _context: Context): Promise<Page<User>> {
+    const { filter, after, limit, count } = query
+    if (filter !== undefined) return this.#listMatches(filter as Condition, query)
     let start = 0
     if (after !== undefined) {
       start = this.#place(String(after[0]))
@@ -65,6 +68,19 @@ export class MapStorage implements Storage<User> {
     const entries = this.#ids.slice(start, start + limit).map((id) => this.#entries.get(id)!)
     const page = { entries, more: start + limit < this.#ids.length }
     return count ? { ...page, total: this.#ids.length } : page
+  }
+
+  /** Only what the scenarios need: one condition on a text, from a value on, and the first page. */
+  #listMatches ({ property, is, value }: Condition, { after, limit, count }: Query): Page<User> {
+    if (is !== 'gte' || after !== undefined || count) throw new Error('The storage does not support this query.')
+    const entries: Array<Entry<User>> = []
+    for (const id of this.#ids) {
+      const entry = this.#entries.get(id)!
+      if (entry.item[property as keyof User] < String(value)) continue
+      if (entries.length === limit) return { entries, more: true }
+      entries.push(entry)
+    }
+    return { entries, more: false }
   }
 
   async find (id: Id, _context: Context) {

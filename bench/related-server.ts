@@ -15,7 +15,7 @@ type CommentRow = Row<'number' | 'id' | 'articleId' | 'name' | 'text' | 'created
 
 /** The statements that the library sends, with the driver alone. */
 interface Queries {
-  listArticles (limit: number): Promise<ArticleRow[]>
+  listArticles (first: number, limit: number): Promise<ArticleRow[]>
   findAuthors (ids: readonly number[]): Promise<AuthorRow[]>
   /** Up to so many comments on each article. `number` is the index of the article. */
   listComments (articleIds: readonly number[], limit: number): Promise<CommentRow[]>
@@ -27,7 +27,7 @@ interface OpenedBlog {
   run (statement: string): Promise<unknown>
 }
 
-const articles = 'SELECT "id", "title", "text", "authorId", "createdAt", "version" FROM "articles" ORDER BY "id"'
+const articles = 'SELECT "id", "title", "text", "authorId", "createdAt", "version" FROM "articles"'
 const authors = 'SELECT "id", "name", "country", "version" FROM "authors"'
 
 function createList (length: number, write: (index: number) => string): string {
@@ -50,7 +50,7 @@ async function openSqlite (): Promise<OpenedBlog> {
     adapter: sqlite(database),
     run: async (statement) => { database.exec(statement) },
     queries: {
-      listArticles: async (limit) => read(`${articles} LIMIT ?`, [limit]),
+      listArticles: async (first, limit) => read(`${articles} WHERE "id" >= ? ORDER BY "id" LIMIT ?`, [first, limit]),
       findAuthors: async (ids) => {
         return read(`${authors} WHERE "id" IN (${createList(ids.length, () => '?')}) ORDER BY "id"`, ids)
       },
@@ -84,7 +84,7 @@ async function openPostgres (): Promise<OpenedBlog> {
     adapter: postgres(pool),
     run: (statement) => pool.query(statement),
     queries: {
-      listArticles: (limit) => read(`${articles} LIMIT $1`, [limit]),
+      listArticles: (first, limit) => read(`${articles} WHERE "id" >= $1 ORDER BY "id" LIMIT $2`, [first, limit]),
       findAuthors: (ids) => {
         const places = createList(ids.length, (index) => `$${index + 1}`)
         return read(`${authors} WHERE "id" IN (${places}) ORDER BY "id"`, ids)
@@ -103,7 +103,7 @@ async function openPostgres (): Promise<OpenedBlog> {
 const blogs: Record<string, () => Promise<OpenedBlog>> = { sqlite: openSqlite, postgres: openPostgres }
 
 interface ListQuery {
-  Querystring: { limit: number, expand: string, 'expand.comments.limit': number }
+  Querystring: { limit: number, 'id.gte': number, expand: string, 'expand.comments.limit': number }
 }
 
 /**
@@ -113,6 +113,7 @@ interface ListQuery {
 function createHandWritten (queries: Queries, hasFeatures: boolean) {
   const querystring = Type.Object({
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
+    'id.gte': Type.Integer(),
     expand: Type.Literal('author,comments'),
     'expand.comments.limit': Type.Integer({ minimum: 1, maximum: 100, default: 5 })
   })
@@ -124,8 +125,9 @@ function createHandWritten (queries: Queries, hasFeatures: boolean) {
   const app = Fastify()
   app.get<ListQuery>('/articles', {
     schema: { querystring, response: { 200: Type.Array(Expanded) } }
-  }, async ({ query: { limit, 'expand.comments.limit': perArticle }, headers, originalUrl }, reply) => {
-    const found = await queries.listArticles(limit + 1)
+  }, async ({ query, headers, originalUrl }, reply) => {
+    const { limit, 'id.gte': first, 'expand.comments.limit': perArticle } = query
+    const found = await queries.listArticles(first, limit + 1)
     const page = found.slice(0, limit)
     const authorIds = [...new Set(page.map(({ authorId }) => Number(authorId)))]
     const byId = new Map((await queries.findAuthors(authorIds)).map((author) => [author.id, author]))

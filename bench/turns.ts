@@ -162,12 +162,12 @@ const requests: Readonly<Record<string, () => Sent>> = {
   'batch, 100 lists of 100': () => ({
     method: 'POST',
     url: '/batch',
-    payload: repeat(100, () => ({ method: 'GET', path: '/things?limit=100' }))
+    payload: repeat(100, (index) => ({ method: 'GET', path: `/things?limit=100&id.gte=${index}` }))
   }),
   'batch, 60 lists of 1,000': () => ({
     method: 'POST',
     url: '/batch',
-    payload: repeat(60, () => ({ method: 'GET', path: '/things?limit=1000&fields=id,text,status' }))
+    payload: repeat(60, (index) => ({ method: 'GET', path: `/things?limit=1000&id.gte=${index}&fields=id,text,status` }))
   }),
   'batch, 100 writes': () => ({
     method: 'POST',

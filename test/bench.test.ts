@@ -11,8 +11,18 @@ import { openSqlite } from '../bench/databases.ts'
 import { Load } from '../bench/failover/load.ts'
 import { defineOrders } from '../bench/failover/orders.ts'
 import { startRelated } from '../bench/related-server.ts'
-import { commonScenarios, getNext, getScenario, relatedList } from '../bench/scenarios.ts'
-import type { Client } from '../bench/scenarios.ts'
+import { peers } from '../bench/peers.ts'
+import {
+  commonScenarios,
+  createClient,
+  depths,
+  getNext,
+  getScenario,
+  relatedList,
+  requestsPerWrite,
+  scenarios
+} from '../bench/scenarios.ts'
+import type { Client, Scenario, Step } from '../bench/scenarios.ts'
 import { fill } from '../bench/storages.ts'
 import { findTypeCircles } from '../bench/structure/imports.ts'
 import type { User } from '../bench/user.ts'
@@ -52,6 +62,11 @@ function toComparable ({ status, fields, content }: WireAnswer): Comparable {
   return { status, fields: values, content: content.length === 0 ? undefined : JSON.parse(alike(content.toString())) }
 }
 
+const createFirst = (): Client => createClient({ number: 0, connections: 1, items: 1000, padding: '', turn: 0 })
+
+/** How many turns are compared. The other scenarios are writes, or have one kind of request. */
+const comparedTurns: Readonly<Record<string, number>> = { list: 10, 'list filtered': 10 }
+
 /** The responses of a contestant to all steps of its scenarios. */
 async function collectAnswers (
   name: string,
@@ -68,26 +83,26 @@ async function collectAnswers (
   await filled
   const wire = new Wire((server.address() as AddressInfo).port)
   const found = new Map<string, Comparable>()
-  const client: Client = {
-    number: 0,
-    items: 1000,
-    padding: '',
-    turn: 0,
-    path: '',
-    tag: '',
-    id: '',
-    location: '',
-    next: ''
-  }
   for (const scenario of names) {
-    const { prepare, steps = [] } = getScenario(name, scenario) ?? {}
-    for (const [index, step] of [...(prepare === undefined ? [] : [prepare]), ...steps].entries()) {
+    const client = createFirst()
+    const send = async (step: Step): Promise<Comparable> => {
       wire.socket.write(step.request(client))
       const answer = await wire.answer()
       client.tag = answer.fields['etag'] ?? ''
       client.location = answer.fields['location'] ?? ''
       client.next = getNext(answer.fields['link'] ?? '')
-      found.set(`${scenario}, step ${index + 1}`, toComparable(answer))
+      return toComparable(answer)
+    }
+    const { prepare, steps = [] } = getScenario(name, scenario) ?? {}
+    if (prepare !== undefined) {
+      found.set(`${scenario}, preparation`, await send(prepare))
+      prepare.isPrepared(client)
+      client.turn = 0
+    }
+    for (; client.turn < (comparedTurns[scenario] ?? 1); client.turn++) {
+      for (const [index, step] of steps.entries()) {
+        found.set(`${scenario}, turn ${client.turn}, step ${index + 1}`, await send(step))
+      }
     }
   }
   wire.close()
@@ -102,7 +117,7 @@ test('a list with related items is the same, hand-written and by the library', a
     t.teardown(() => server.close())
     const { port } = server.address() as AddressInfo
     const [step] = getScenario(name, relatedList)!.steps
-    const [, path = ''] = step!.request({} as Client).split(' ')
+    const [, path = ''] = step!.request(createFirst()).split(' ')
     const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: 'close' } })
     t.equal(response.status, 200)
     t.equal(response.headers.has('etag'), name !== 'related plain')
@@ -111,6 +126,53 @@ test('a list with related items is the same, hand-written and by the library', a
   const [ours, ...others] = bodies.values()
   t.equal(JSON.parse(ours!)[19].comments.items.length, 5)
   for (const other of others) t.equal(other, ours)
+})
+
+/** The requests of one connection in so many turns, one after another. */
+function collectRequests ({ prepare, steps }: Scenario, turns: number): string[] {
+  const client = createClient({ number: 5, connections: 8, items: 1000, padding: '', turn: 0 })
+  for (let page = 1, isPrepared = prepare === undefined; !isPrepared; page++) {
+    prepare!.request(client)
+    client.tag = `"${page}"`
+    client.next = page < 50 ? `/users?cursor=${page}` : ''
+    isPrepared = prepare!.isPrepared(client)
+  }
+  return Array.from({ length: turns }, () => {
+    const sent = steps.map((step) => step.request(client)).join('')
+    client.turn++
+    client.location = `/users/${client.turn}`
+    return sent
+  })
+}
+
+test('the requests of each scenario differ, for every contestant', async (t) => {
+  for (const name of [...Object.keys(contestants), ...Object.keys(peers)]) {
+    for (const scenario of Object.keys(scenarios)) {
+      const found = getScenario(name, scenario)
+      if (found === undefined) continue
+      t.ok(new Set(collectRequests(found, 2000)).size >= 120, `${name}: ${scenario}`)
+    }
+  }
+  for (const [name, scenario] of Object.entries(depths)) {
+    t.ok(new Set(collectRequests(scenario, 2000)).size >= 20, name)
+  }
+})
+
+test('lists are requested with 200 filters, some far more often, and with some writes in between', async (t) => {
+  for (const name of [...Object.keys(contestants), ...Object.keys(peers)]) {
+    for (const scenario of ['list', 'list filtered']) {
+      const sent = collectRequests(getScenario(name, scenario)!, 4000)
+      const lists = sent.filter((request) => request.startsWith('GET'))
+      t.equal(lists.length, 4000 - 4000 / requestsPerWrite)
+      const byRequest = new Map<string, number>()
+      for (const request of lists) byRequest.set(request, (byRequest.get(request) ?? 0) + 1)
+      const counts = [...byRequest.values()].sort((a, b) => b - a)
+      t.ok(counts.length > 180 && counts.length <= 200, `${name}: ${scenario}: ${counts.length} filters`)
+      const shareOf = (popular: number) => counts.slice(0, popular).reduce((sum, one) => sum + one, 0) / lists.length
+      t.ok(shareOf(1) > 0.15 && shareOf(1) < 0.2, `${shareOf(1)}`)
+      t.ok(shareOf(32) > 0.6 && shareOf(32) < 0.75, `${shareOf(32)}`)
+    }
+  }
 })
 
 test('a custom action sends the same response as the hand-written route', async (t) => {

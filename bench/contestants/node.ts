@@ -2,8 +2,8 @@
 import { createServer, type OutgoingHttpHeader } from 'node:http'
 import type { InjectOptions } from 'fastify'
 import { memory } from '../../lib/storage/memory.ts'
-import { own } from '../dialects.ts'
-import { invalid } from '../scenarios.ts'
+import { filterCount, own } from '../dialects.ts'
+import { buildInvalid } from '../scenarios.ts'
 import { seed, seedId } from '../user.ts'
 import { add, open } from './ours.ts'
 
@@ -31,23 +31,29 @@ async function can () {
   for (let number = 0; number < 1000; number++) {
     get.set(`/users/${seedId(number)}`, await ask({ url: `/users/${seedId(number)}` }))
   }
-  for (const url of [own.list, own.filtered]) get.set(url, await ask({ url }))
+  for (let filter = 0; filter < filterCount; filter++) {
+    for (const url of [own.list(filter), own.filtered(filter)]) get.set(url, await ask({ url }))
+  }
   const {
     headers: { etag = '' }
   } = await app.inject(first)
   const content = { email: 'new0@example.com', name: 'A changed name', password: 'correct horse battery staple' }
   const answers = {
     get,
-    missing: await ask({ url: own.missing }),
+    missing: await ask({ url: own.missing(0) }),
     notModified: await ask({ url: first, headers: { 'if-none-match': String(etag) } }),
     invalid: await ask({
       method: 'POST',
       url: '/users',
       headers: { 'content-type': 'application/json' },
-      payload: invalid
+      payload: buildInvalid(0)
     }),
     POST: await ask({ method: 'POST', url: '/users', payload: content }),
-    PUT: await ask({ method: 'PUT', url: first, payload: { ...content, email: 'user0@example.com' } }),
+    PUT: await ask({
+      method: 'PUT',
+      url: first,
+      payload: { ...content, email: 'user0@example.com', name: 'A changed name 0' }
+    }),
     PATCH: await ask({ method: 'PATCH', url: first, payload: { name: 'Name 0' } }),
     DELETE: await ask({ method: 'DELETE', url: first })
   }
@@ -72,7 +78,9 @@ export async function start () {
         request.on('data', (part: string) => {
           content += part
         })
-        request.on('end', () => send(JSON.parse(content).email === 'not an address' ? canned.invalid : canned[method]))
+        request.on('end', () => {
+          send(JSON.parse(content).email?.startsWith('not an address') ? canned.invalid : canned[method])
+        })
         return
       }
       default:
