@@ -4,7 +4,6 @@ import type { Format, Link, Links } from '../formats/format.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import type { Entry } from '../storage/contract.ts'
 import type { LinkFailures } from './link-failures.ts'
-import { PageCache } from './page-cache.ts'
 import { TagSuffixes } from './tag-suffix.ts'
 import type { LinkedRelation } from './tag-suffix.ts'
 
@@ -73,7 +72,6 @@ export class Presentation {
   readonly tagSuffixes: TagSuffixes
   /** Rendered entries, by format. */
   readonly representations: ReadonlyMap<Format, RepresentationCache>
-  readonly pages = new PageCache()
   /** The header Link of the last item. All items at one path have the same. */
   itemLink: { readonly path: string, readonly header: string } | undefined
 

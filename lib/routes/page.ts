@@ -18,34 +18,20 @@ import { getSelection, markDependence } from './select.ts'
 /** Builds the response with a page of a list. */
 export function buildPage (collection: Collection, request: Request, outcome: PageOutcome): Result {
   const { format, path, search, view: { type }, presentation } = request
-  const { page: foundPage, query, listQuery, lists, related } = outcome
+  const { query, listQuery, lists } = outcome
 
   const selection = getSelection(outcome)
-  const foundVersions = joinVersions(presentation, foundPage, selection)
-  // A query in the content has no URI that could be the key of a cache.
-  const isPlain = selection === undefined && related === undefined
-  const isCacheable = isPlain && format.join !== undefined && request.content === undefined
-  const cached = isCacheable
-    ? presentation.pages.get(request, { versions: foundVersions, total: foundPage.total })
-    : undefined
-
-  const page = cached === undefined ? limitPageLength(type, foundPage, { query, listQuery, selection }) : foundPage
+  const page = limitPageLength(type, outcome.page, { query, listQuery, selection })
   if (page instanceof Problem) return page
-  const versions = page === foundPage ? foundVersions : joinVersions(presentation, page, selection)
-  const links = cached === undefined ? buildPageLinks(lists, request, { page, query, listQuery }) : {}
-  const headers = cached?.headers ?? buildHeaders(collection, request, {
-    page,
-    listQuery,
-    links,
-    etag: buildEtag(presentation, hashVersions(versions), format)
-  })
+  const links = buildPageLinks(lists, request, { page, query, listQuery })
+  const etag = buildEtag(presentation, hashVersions(joinVersions(presentation, page, selection)), format)
+  const headers = buildHeaders(collection, request, { page, listQuery, links, etag })
 
   if (isConditional(request.headers)) {
-    const isKnown = isNotModified(request, { tag: headers.etag!, modified: undefined })
+    const isKnown = isNotModified(request, { tag: etag, modified: undefined })
     if (isKnown instanceof Problem) return isKnown
     if (isKnown) return markDependence(collection, outcome, notModified(headers))
   }
-  if (cached !== undefined) return ok(cached.content, cached.whole)
 
   const getLinks = () => ({ self: { href: search === '' ? path : `${path}?${search}` }, ...links })
   const content = representList(presentation, page.entries, {
@@ -54,9 +40,7 @@ export function buildPage (collection: Collection, request: Request, outcome: Pa
     links: getLinks,
     selection
   })
-  const whole = { ...headers, 'content-type': format.mediaType }
-  if (isCacheable) presentation.pages.add(request, { versions, total: page.total, headers, whole, content })
-  return markDependence(collection, outcome, ok(content, whole))
+  return markDependence(collection, outcome, ok(content, { ...headers, 'content-type': format.mediaType }))
 }
 
 interface PageDetails {
