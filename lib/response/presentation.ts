@@ -1,5 +1,3 @@
-import { createCaches } from '../formats/representation-cache.ts'
-import type { RepresentationCache } from '../formats/representation-cache.ts'
 import type { Format, Link, Links } from '../formats/format.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import type { Entry } from '../storage/contract.ts'
@@ -62,7 +60,7 @@ export interface PresentationInputs {
   }
 }
 
-/** How items are represented for callers who see the same, with the caches of what was rendered. */
+/** How items are represented for callers who see the same. */
 export class Presentation {
   /** The type of the items, as these callers see them. */
   readonly type: ItemType
@@ -70,8 +68,6 @@ export class Presentation {
   /** The custom actions that they may call; undefined if they may call all. */
   readonly allowedActions: ReadonlySet<string> | undefined
   readonly tagSuffixes: TagSuffixes
-  /** Rendered entries, by format. */
-  readonly representations: ReadonlyMap<Format, RepresentationCache>
   /** The header Link of the last item. All items at one path have the same. */
   itemLink: { readonly path: string, readonly header: string } | undefined
 
@@ -80,6 +76,5 @@ export class Presentation {
     this.inputs = inputs
     this.allowedActions = allowedActions
     this.tagSuffixes = new TagSuffixes({ ...inputs, ...inputs.http, digest: type.digest, allowedActions })
-    this.representations = createCaches(inputs.http.formats)
   }
 }

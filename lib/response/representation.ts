@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import type { Format, Formatted, Links } from '../formats/format.ts'
+import type { Headers } from './response.ts'
 import { formatDate } from '../http/date.ts'
 import { buildEntityTag } from '../http/entity-tag.ts'
-import { clockTolerance, isSettled } from '../http/preconditions.ts'
+import { isSettled } from '../http/preconditions.ts'
 import { buildItemLinkHeader, buildItemLinks } from './links.ts'
-import type { Representation } from '../formats/representation-cache.ts'
 import type { Entry, Page } from '../storage/contract.ts'
 import type { Presentation } from './presentation.ts'
 import { applySelection, getPositionVersion, getSelectionVersion } from './selection.ts'
@@ -72,35 +72,21 @@ export interface RenderTarget {
   readonly path: string
 }
 
-/** Renders an entry with its headers. The result is cached for entries that cannot change. */
+/** The content of an entry in a format, with its headers. */
+interface Representation {
+  readonly content: Formatted
+  readonly headers: Headers
+}
+
+/** Renders an entry with its headers. */
 export function represent (presentation: Presentation, entry: Entry<object>, target: RenderTarget): Representation {
-  const { format, path } = target
-  const cache = presentation.representations.get(format)
-  const cached = cache?.get(entry, path)
-  if (cached !== undefined && (cached.datedFrom === undefined || cached.datedFrom > Date.now())) return cached
-  const representation = {
-    path,
-    content: cached?.content ?? renderContent(presentation, entry, target),
-    headers: buildEntryHeaders(presentation, entry, target, { 'content-type': format.mediaType })
+  return {
+    content: renderContent(presentation, entry, target),
+    headers: buildEntryHeaders(presentation, entry, target, { 'content-type': target.format.mediaType })
   }
-  // Storages that keep their entries freeze them. Others return new objects for each request.
-  if (Object.isFrozen(entry)) {
-    cache?.add(entry, { ...representation, datedFrom: findDatedFrom(presentation, entry, representation) })
-  }
-  return representation
 }
 
-/** Returns from when on the representation has a Last-Modified; undefined if it has one, or never gets one. */
-function findDatedFrom (
-  presentation: Presentation,
-  entry: Entry<object>,
-  { headers }: Pick<Representation, 'headers'>
-): number | undefined {
-  const modified = 'last-modified' in headers ? undefined : getRepresentationDate(presentation, entry)
-  return modified === undefined ? undefined : modified.getTime() + clockTolerance
-}
-
-/** Renders the content without caching it: an item that was just written may never be read. */
+/** Renders the content of an entry. */
 export function renderContent (presentation: Presentation, entry: Entry<object>, target: RenderTarget): Formatted {
   return target.format.item(
     presentation.type.show(entry.item),
@@ -149,12 +135,12 @@ interface SelectionTarget extends RenderTarget {
   readonly selection: Selection
 }
 
-/** Renders what is selected of an entry. It is not cached. */
+/** Renders what is selected of an entry. */
 export function representSelection (
   presentation: Presentation,
   entry: Entry<object>,
   target: SelectionTarget
-): Pick<Representation, 'content' | 'headers'> {
+): Representation {
   const { format, selection } = target
   return {
     content: format.item(
@@ -196,7 +182,7 @@ export function representList (
 ): Formatted {
   const { format, links, selection } = target
   if (format.join !== undefined && selection === undefined) {
-    return format.join(entries.map((entry) => represent(presentation, entry, target).content))
+    return format.join(entries.map((entry) => renderContent(presentation, entry, target)))
   }
   const items = entries.map((entry) => (
     selection === undefined

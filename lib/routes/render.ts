@@ -14,6 +14,7 @@ import {
   buildSelectionHeaders,
   getRepresentationDate,
   hashVersions,
+  renderContent,
   represent,
   representList,
   representSelection
@@ -166,7 +167,7 @@ function renderRemoved (collection: Collection, request: Request, removed: Entry
   if (removed === undefined || !returnsRemoved(collection, request)) return noContent()
   const { format, presentation, preferences: { return: preferred } } = request
   const content = renderWritten(collection, request, () => {
-    return represent(presentation, removed, { format, path: getCollectionPath(request) }).content
+    return renderContent(presentation, removed, { format, path: getCollectionPath(request) })
   })
   if (content === undefined) return noContent()
   return ok(content, { 'content-type': format.mediaType }, preferred && { return: 'representation' })
