@@ -265,7 +265,7 @@ export async function findAllowed (
 
 /** Returns the custom actions on items if their links depend on the caller: not everyone may call them all. */
 export function getDependentActions ({ access, attached, http }: Collection): readonly string[] | undefined {
-  if (access === undefined || http.formats.every(({ join }) => join !== undefined)) return undefined
+  if (access === undefined || http.formats.every(({ hasLinks }) => hasLinks === false)) return undefined
   const names = [...attached.actions.values()].filter(({ at }) => at === 'item').map(({ name }) => name)
   return names.some((name) => access.allow[name] !== 'public') ? names : undefined
 }

@@ -89,8 +89,8 @@ export interface Format {
   readonly item: (item: object, links: Links, schema: JsonSchema) => Formatted
   /** Formats a list of items. */
   readonly list: (items: readonly object[], links: ListLinks, schema: JsonSchema) => Formatted
-  /** Builds a list from results of `item`, to format items only once. For formats whose items have no links. */
-  join? (items: readonly Formatted[]): Formatted
+  /** Whether the content has links. If it is false, they are not built, and entity tags do not depend on them. */
+  readonly hasLinks?: boolean
   /** Returns the schema of the content for OpenAPI, given the schema of an item or of an array of items. */
   readonly describe: (schema: JsonSchema) => JsonSchema
   /**

@@ -8,6 +8,6 @@ export const json: Format = {
   parse: parseIJson,
   item: (item) => JSON.stringify(item),
   list: (items) => JSON.stringify(items),
-  join: (items) => `[${items.join()}]`,
+  hasLinks: false,
   describe: (schema) => schema
 }

@@ -19,17 +19,10 @@ export const xml: Format = {
   },
 
   list (items, _links, schema) {
-    return joinItems(items.map((item) => formatXml(item, schema)))
+    if (items.length === 0) return declaration + '<items/>'
+    return declaration + '<items>' + items.map((item) => formatXml(item, schema)).join('') + '</items>'
   },
 
-  join (items: readonly string[]) {
-    return joinItems(items.map((item) => item.slice(declaration.length)))
-  },
-
+  hasLinks: false,
   describe: describeXml
-}
-
-function joinItems (items: readonly string[]): string {
-  if (items.length === 0) return declaration + '<items/>'
-  return declaration + '<items>' + items.join('') + '</items>'
 }

@@ -97,13 +97,12 @@ export function renderContent (presentation: Presentation, entry: Entry<object>,
 
 const noLinks: Links = Object.freeze({})
 
-/** Formats whose lists are joined from rendered items have no links in their content. */
 function buildContentLinks (
   presentation: Presentation,
   entry: Entry<object>,
   { format, path, selection }: RenderTarget & { readonly selection?: Selection | undefined }
 ): Links {
-  if (format.join !== undefined) return noLinks
+  if (format.hasLinks === false) return noLinks
   return buildItemLinks(presentation, entry, { path, fields: selection?.fields })
 }
 
@@ -169,8 +168,8 @@ export function buildSelectionHeaders (
 }
 
 interface ListTarget extends RenderTarget {
-  /** The links of the list, for formats that have links in their content. */
-  readonly links: () => Links
+  /** The links of the list. */
+  readonly links: Links
   readonly selection: Selection | undefined
 }
 
@@ -181,14 +180,11 @@ export function representList (
   target: ListTarget
 ): Formatted {
   const { format, links, selection } = target
-  if (format.join !== undefined && selection === undefined) {
-    return format.join(entries.map((entry) => renderContent(presentation, entry, target)))
-  }
   const items = entries.map((entry) => (
     selection === undefined
       ? presentation.type.show(entry.item)
       : applySelection(presentation.type, entry, selection, format.embed)
   ))
   const itemLinks = entries.map((entry) => buildContentLinks(presentation, entry, target))
-  return format.list(items, { list: links(), items: itemLinks }, presentation.type.messages.read)
+  return format.list(items, { list: links, items: itemLinks }, presentation.type.messages.read)
 }

@@ -59,12 +59,11 @@ function describeRelations ({ attached: { relations } }: RenderingInputs): unkno
 /** By the name of the format. Functions are compared by their source text. */
 function buildSuffixes (inputs: RenderingInputs): ReadonlyMap<string, string> {
   const { formats, digest, links, etag: { version = '' }, app: { neighbors } } = inputs
-  return new Map(formats.map(({ name, mediaType, item, list, join, embed }) => {
-    const rendering = [digest, mediaType, String(item), String(list), String(join), ...version === '' ? [] : [version]]
-    // Formats with `join` have no links in their content.
-    const linking = join === undefined
-      ? [String(links), [...neighbors.children].sort(), neighbors.hasParent, ...describeActions(inputs)]
-      : []
+  return new Map(formats.map(({ name, mediaType, item, list, hasLinks, embed }) => {
+    const rendering = [digest, mediaType, String(item), String(list), ...version === '' ? [] : [version]]
+    const linking = hasLinks === false
+      ? []
+      : [String(links), [...neighbors.children].sort(), neighbors.hasParent, ...describeActions(inputs)]
     const relations = describeRelations(inputs)
     if (relations.length > 0) linking.push(String(embed?.write), relations)
     return [name, `${shortDigest([rendering, linking])}.${name}`]

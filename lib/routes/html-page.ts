@@ -29,7 +29,7 @@ export function withPage (collection: Collection, { action, at, safe, isAggregat
   if (collection.http.formats.every(({ page }) => page === undefined)) return action
   const dependence = mustNotBeShared(collection, at)
   return async (request) => {
-    const { page, headers: pageHeaders, join, ...format } = request.format
+    const { page, headers: pageHeaders, hasLinks, ...format } = request.format
     const prepared = prepareRequest(request, safe)
     if (page === undefined) return action(prepared)
 

@@ -33,11 +33,10 @@ export function buildPage (collection: Collection, request: Request, outcome: Pa
     if (isKnown) return markDependence(collection, outcome, notModified(headers))
   }
 
-  const getLinks = () => ({ self: { href: search === '' ? path : `${path}?${search}` }, ...links })
   const content = representList(presentation, page.entries, {
     format,
     path,
-    links: getLinks,
+    links: { self: { href: search === '' ? path : `${path}?${search}` }, ...links },
     selection
   })
   return markDependence(collection, outcome, ok(content, { ...headers, 'content-type': format.mediaType }))

@@ -178,7 +178,7 @@ function renderMany (collection: Collection, request: Request, entries: Readonly
   if (preferences.return === 'minimal') {
     return { status: 201, headers: {}, content: undefined, applied: { return: 'minimal' } }
   }
-  const links = () => ({ self: { href: path } })
+  const links = { self: { href: path } }
   const content = renderWritten(collection, request, () => {
     return representList(presentation, entries, { format, path, links, selection: undefined })
   })

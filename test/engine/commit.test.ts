@@ -521,9 +521,8 @@ test('a response that cannot be rendered after a write is sent without content, 
   const broken = (): void => {
     if (fails) throw new Error('cannot be rendered')
   }
-  const { join, ...plain } = json
   const csv: Format = {
-    ...plain,
+    ...json,
     name: 'csv',
     mediaType: 'text/csv',
     item: (item) => {

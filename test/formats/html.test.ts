@@ -1070,7 +1070,7 @@ test('a custom format can render pages', async (t) => {
     mediaType: 'text/plain',
     item: () => '',
     list: () => '',
-    join: () => '',
+    hasLinks: false,
     describe: () => ({}),
     page: (content, { actions }) => `${'items' in content ? content.items.length : 'one'} ${[...actions].join()}`
   }

@@ -247,8 +247,7 @@ test('the built-in formats write the bytes of the current revision', async (t) =
         'sha256',
         [
           format.item(sample, links, schema),
-          format.list([sample, { id: 2 }], { list: links, items: [links, {}] }, schema),
-          format.join?.([format.item(sample, {}, schema), '{}']) ?? ''
+          format.list([sample, { id: 2 }], { list: links, items: [links, {}] }, schema)
         ].join('\n')
       )
     ])
@@ -256,9 +255,9 @@ test('the built-in formats write the bytes of the current revision', async (t) =
   // A change here means that representations have other bytes: increase `revision` in lib/definition-digest.ts, then
   // enter the new digests.
   t.strictSame(digests, {
-    json: 'caa6ec0a68bc90c1664e540070ddaa7e23df809908e0c5663e55aef5bcc73dd0',
-    hal: '62fa906eff896b6515a3249602bf575c4a43e66bf2433ba94311607aa8c8e1ae',
-    xml: '5556809fe133e71674b7459625d7275f32de5c4af8171fb1a5e2ae0c9e383036'
+    json: 'cf26e7f9e093883b7d282369989be7cbfb03f99930682be042de2e020f64b6cf',
+    hal: 'd75e323f84c149f24ec4e479f0e59b14c050c5d85c60b84df2d124beecc3678d',
+    xml: '44d6833b79134832b34b23857c1ac9d65e5c0b980079f43f2f3d70de92ed9584'
   })
 })
 
