@@ -43,7 +43,7 @@ export function renderPart (part: PreparedPart, outcome: Outcome): PartResult | 
 }
 
 function show ({ view: { type } }: PreparedPart, entry: Entry<object>, selection: Selection | undefined): object {
-  return selection === undefined ? type.show(entry.item) : applySelection(type, entry, selection)
+  return applySelection(type, entry, selection)
 }
 
 function getTag ({ presentation, format, view: { type } }: PreparedPart, entry: Entry<object>): string {
@@ -86,15 +86,17 @@ function getCollectionPath ({ target: { depth }, own: { address: { path } } }: P
 }
 
 function renderPage (part: PreparedPart, outcome: PageOutcome): PartResult | Problem {
-  const { view: { type }, own: { address } } = part
+  const { own: { address } } = part
   const { page: found, query, listQuery, lists } = outcome
   const selection = getSelection(outcome)
-  const page = limitPageLength(type, found, { query, listQuery, selection })
-  if (page instanceof Problem) return page
+  const shown = { page: found, items: found.entries.map((entry) => show(part, entry, selection)) }
+  const limited = limitPageLength(shown, { query, listQuery })
+  if (limited instanceof Problem) return limited
+  const { page, items } = limited
   const { next } = buildPageLinks(lists, address, { page, query, listQuery })
   return {
     status: 200,
-    content: page.entries.map((entry) => show(part, entry, selection)),
+    content: items,
     ...next && { next: next.href },
     ...page.total !== undefined && { total: page.total }
   }

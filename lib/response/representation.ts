@@ -170,6 +170,8 @@ export function buildSelectionHeaders (
 interface ListTarget extends RenderTarget {
   /** The links of the list. */
   readonly links: Links
+  /** The items as the response has them. */
+  readonly items: readonly object[]
   readonly selection: Selection | undefined
 }
 
@@ -179,12 +181,7 @@ export function representList (
   entries: ReadonlyArray<Entry<object>>,
   target: ListTarget
 ): Formatted {
-  const { format, links, selection } = target
-  const items = entries.map((entry) => (
-    selection === undefined
-      ? presentation.type.show(entry.item)
-      : applySelection(presentation.type, entry, selection, format.embed)
-  ))
+  const { format, links, items } = target
   const itemLinks = entries.map((entry) => buildContentLinks(presentation, entry, target))
   return format.list(items, { list: links, items: itemLinks }, presentation.type.messages.read)
 }

@@ -17,14 +17,16 @@ export interface Selection {
   readonly additions: readonly Addition[]
 }
 
-/** Returns the selected parts of the item, with the additions. */
+/** Returns the item as a response has it: the selected parts, with the additions. */
 export function applySelection (
   type: Pick<ItemType, 'show'>,
   entry: Entry<object>,
-  { fields, additions }: Selection,
+  selection: Selection | undefined,
   embedding?: Embedding
 ): object {
   const item = type.show(entry.item)
+  if (selection === undefined) return item
+  const { fields, additions } = selection
   const picked = fields === undefined
     ? item
     : Object.fromEntries(Object.entries(item).filter(([name]) => fields.includes(name)))

@@ -7,6 +7,7 @@ import type { Links } from '../formats/format.ts'
 import { isConditional } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { buildListLinkHeader } from '../response/links.ts'
+import { applySelection } from '../response/selection.ts'
 import { representList, buildEtag, hashVersions, joinVersions } from '../response/representation.ts'
 import type { Request } from '../request/request.ts'
 import type { Page } from '../storage/contract.ts'
@@ -18,11 +19,13 @@ import { getSelection, markDependence } from './select.ts'
 /** Builds the response with a page of a list. */
 export function buildPage (collection: Collection, request: Request, outcome: PageOutcome): Result {
   const { format, path, search, view: { type }, presentation } = request
-  const { query, listQuery, lists } = outcome
+  const { page: found, query, listQuery, lists } = outcome
 
   const selection = getSelection(outcome)
-  const page = limitPageLength(type, outcome.page, { query, listQuery, selection })
-  if (page instanceof Problem) return page
+  const shown = found.entries.map((entry) => applySelection(type, entry, selection, format.embed))
+  const limited = limitPageLength({ page: found, items: shown }, { query, listQuery })
+  if (limited instanceof Problem) return limited
+  const { page, items } = limited
   const links = buildPageLinks(lists, request, { page, query, listQuery })
   const etag = buildEtag(presentation, hashVersions(joinVersions(presentation, page, selection)), format)
   const headers = buildHeaders(collection, request, { page, listQuery, links, etag })
@@ -37,6 +40,7 @@ export function buildPage (collection: Collection, request: Request, outcome: Pa
     format,
     path,
     links: { self: { href: search === '' ? path : `${path}?${search}` }, ...links },
+    items,
     selection
   })
   return markDependence(collection, outcome, ok(content, { ...headers, 'content-type': format.mediaType }))

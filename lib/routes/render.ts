@@ -180,7 +180,8 @@ function renderMany (collection: Collection, request: Request, entries: Readonly
   }
   const links = { self: { href: path } }
   const content = renderWritten(collection, request, () => {
-    return representList(presentation, entries, { format, path, links, selection: undefined })
+    const items = entries.map(({ item }) => presentation.type.show(item))
+    return representList(presentation, entries, { format, path, links, items, selection: undefined })
   })
   if (content === undefined) return { status: 201, headers: {}, content }
   return {
