@@ -75,6 +75,8 @@ export function result (
 const whole = (value: number) => Math.round(value).toLocaleString('en')
 export const share = ({ median, low, high }: Spread) => `${median.toFixed(2)} (${low.toFixed(2)}-${high.toFixed(2)})`
 
+const invert = ({ median, low, high }: Spread): Spread => ({ median: 1 / median, low: 1 / high, high: 1 / low })
+
 export function print ({ scenario, connections, rows }: Result) {
   text.title(`${scenario} · ${connections} connection${connections === 1 ? '' : 's'}`)
   const names = Object.keys(rows)
@@ -148,13 +150,13 @@ export function summary (results: Result[], wanted: string[], { title, note, tab
             ]),
         ...others.flatMap((name) => {
           const of = own?.of[name]
-          return of === undefined ? ['-', '-'] : [share(of.rate), (1 / of.cpu.median).toFixed(2)]
+          return of === undefined ? ['-', '-'] : [share(of.rate), share(invert(of.cpu))]
         }),
         base === undefined || own === undefined ? '' : `${(own.rate.median / base.rate.median).toFixed(2)} ${against}`
       ]
     })
   ])
   note(
-    '"/ name" is its throughput over theirs, the median of the rounds (and quartiles); "CPU" is their CPU time of a turn over its own: above 1 is better. "-" is what a contestant has nothing for.'
+    '"/ name" is its throughput over theirs, the median of the rounds (and quartiles); "CPU" is their CPU time of a turn over its own: above 1 is better in both. "-" is what a contestant has nothing for.'
   )
 }
