@@ -69,6 +69,8 @@ export function addPart (listQuery: object, part: ListQuery): void {
 
 /** Combines filters that must all match. Of equal ones, only one is kept. */
 export function combineFilters (filters: readonly ListFilter[]): ListFilter {
+  const [first] = filters
+  if (filters.length === 1 && !('all' in first!)) return first!
   const parts = new Map<string, ListFilter>()
   for (const filter of filters) {
     for (const part of 'all' in filter ? filter.all : [filter]) parts.set(toFilterText(part), part)
