@@ -91,7 +91,9 @@ class AttemptCheck {
     const hasThrown = hookFault?.kind === 'throw'
     // With these, a transaction may be rolled back each time.
     const isContended = config.isolation !== 'locks' && detail.includes('each time')
-    if (!config.hasFaults && !isContended) return [`failure: ${status} ${code} without a fault`]
+    // A process that is closed serves no further page.
+    const isCutOff = config.ending !== undefined && this.#attempt.operation.actions[0]!.verb === 'walk'
+    if (!config.hasFaults && !isContended && !isCutOff) return [`failure: ${status} ${code} without a fault`]
     const isExpected = hasThrown || (isAborted && door !== 'http')
     if (status === 500 && !isExpected) return [`failure: 500 ${code} ${detail} without a reason`]
     const deniesWrites = /Nothing was (changed|written)/.test(detail) ||
