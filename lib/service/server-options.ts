@@ -30,6 +30,8 @@ interface OwnOptions {
   readonly https?: object | boolean | null
   readonly http2?: boolean
   readonly requestTimeout?: number
+  readonly clientErrorHandler?: unknown
+  readonly frameworkErrors?: unknown
   readonly serverFactory?: unknown
 }
 
@@ -57,10 +59,10 @@ export function serverOptions<const Options extends AppOptions = FastifyHttpOpti
   // Fastify ignores `http` if there is `https`.
   const secure = own.https === true || typeof own.https === 'object' ? own.https : null
   return {
-    requestTimeout,
-    clientErrorHandler: handleParserError,
-    frameworkErrors: sendFrameworkError,
     ...own,
+    requestTimeout,
+    clientErrorHandler: own.clientErrorHandler ?? handleParserError,
+    frameworkErrors: own.frameworkErrors ?? sendFrameworkError,
     ...secure === null ? { http: merge(limits, own.http) } : { https: merge(limits, secure) }
     // The compiler cannot know that these are options of each kind of server.
   } as unknown as Options

@@ -291,6 +291,8 @@ test('serverOptions() merges the limits of each kind of server', async (t) => {
     bodyLimit: 7,
     http: { headersTimeout: 9, connectionsCheckingInterval: 500 }
   })
+  const missing = { requestTimeout: undefined, clientErrorHandler: undefined, frameworkErrors: undefined }
+  t.strictSame(serverOptions(missing as object), serverOptions(), 'an option that is undefined counts as missing')
   t.match(serverOptions({ requestTimeout: 0 }), { requestTimeout: 0, http: { headersTimeout: undefined } })
   const secure = serverOptions({ https: { cert: 'c', headersTimeout: 9 } })
   t.match(secure.https, { cert: 'c', headersTimeout: 9, connectionsCheckingInterval: 6000 })
