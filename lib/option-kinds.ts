@@ -29,13 +29,6 @@ export const string: OptionKind = { kind: 'a string', matches: (value) => typeof
 export const object: OptionKind = { kind: 'an object', matches: isObject }
 export const onlyFalse: OptionKind = { kind: 'false', matches: (value) => value === false }
 
-export function oneOf (...values: readonly string[]): OptionKind {
-  return {
-    kind: values.map((value) => `"${value}"`).join(' or '),
-    matches: (value) => values.includes(value as string)
-  }
-}
-
 /** An object with options of its own. */
 export function group<Table extends OptionTable> (options: Table): OptionKind & { readonly group: Table } {
   return { kind: `an object with ${Object.keys(options).join(', ')}`, matches: isObject, group: options }

@@ -81,8 +81,7 @@ function withRedirect (next: Find, { to, status }: Required<RedirectOptions>): F
       }
       segment = String(place)
       // An item that is created meanwhile is at the URI of the request.
-      if (visited.has(segment)) return found
-      const id = collection.id.read(segment)
+      const id = visited.has(segment) ? undefined : collection.id.read(segment)
       if (id === undefined) continue
       const target = await next(operation, { ...options, id, isMissing: false })
       if (target !== undefined && 'item' in target) return { kind: 'moved', to: id, status }

@@ -41,8 +41,8 @@ export function withoutContent (response: Response): Response {
 }
 
 /** RFC 9110, section 15.4.5. */
-export function notModified (headers: Headers, applied?: Preferences): Response {
-  return { status: 304, headers, content: undefined, applied }
+export function notModified (headers: Headers): Response {
+  return { status: 304, headers, content: undefined }
 }
 
 /** RFC 9110, sections 15.4.2 and 15.4.9. Content-Length is set here, so that HEAD and GET send the same. */

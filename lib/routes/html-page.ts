@@ -55,7 +55,7 @@ export function withPage (collection: Collection, { action, at, safe, isAggregat
     // A page also changes with the caller and the collection, so it has no date.
     const isKnown = safe && isNotModified(request, { tag, modified: undefined })
     if (isKnown instanceof Problem) return isKnown
-    if (isKnown) return { ...response, ...notModified(omitContentType(headers), response.applied), ...dependence }
+    if (isKnown) return { ...response, ...notModified(omitContentType(headers)), ...dependence }
     return { ...response, ...dependence, headers, content: text }
   }
 }
