@@ -1,4 +1,5 @@
 import type { ActionInfo } from './action-info.ts'
+import { wrapLayer } from './protect.ts'
 import type { Door, Layer, Position, Positions, Run, Steps } from './operation.ts'
 
 /** The innermost functions of an action. */
@@ -32,8 +33,9 @@ export function composeSteps (
     // TypeScript cannot see that these belong to the position.
     const own = relevant.filter((layer) => layer.position === position) as unknown as Array<Layer<At>>
     let composed = innermost
-    for (const { feature, wrap, transaction } of sortLayers(own).reverse()) {
-      const wrapped = wrap(composed, action)
+    for (const layer of sortLayers(own).reverse()) {
+      const { feature, transaction } = layer
+      const wrapped = wrapLayer(layer, composed, action)
       if (wrapped === composed) continue
       composed = wrapped
       names[position].unshift(feature)

@@ -264,6 +264,8 @@ export type Position = keyof Positions
 /** What a feature puts around a position. */
 export interface Layer<At extends Position = Position> extends LayerOptions {
   readonly feature: string
+  /** Whether the feature does not change the entries that it gets. */
+  readonly keepsEntries: boolean
   readonly position: At
   /** Returns `next` to leave an action unchanged. */
   readonly wrap: (next: Positions[At], action: ActionInfo) => Positions[At]

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { checkScope } from '../access/scope.ts'
-import { cloneJson, freezeJson, isEqual } from '../http/json-value.ts'
+import { cloneJson, isEqual } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { CommittedChange } from '../options.ts'
 import { isRefusal, refusalToProblem } from '../response/refusal.ts'
@@ -16,6 +16,7 @@ import type {
   WriteOptions
 } from './operation.ts'
 import { checkParent } from './parent.ts'
+import { protectEntry } from './protect.ts'
 import { joinTransaction, openTransaction, runInTransaction } from './transaction.ts'
 import type { OpenTransaction, Work } from './transaction.ts'
 
@@ -311,12 +312,6 @@ async function callAfterWrite (
     request,
     transaction
   }))
-}
-
-/** Features cannot change what is written and sent. Storages that keep their entries freeze them themselves. */
-function protectEntry (entry: Entry<object> | undefined): Entry<object> | undefined {
-  if (entry === undefined || Object.isFrozen(entry)) return entry
-  return Object.freeze({ ...entry, item: freezeJson(entry.item) })
 }
 
 /** How often a write is attempted that loses every race. */

@@ -55,6 +55,7 @@ export function bulk<const Given extends BulkOptions = Record<never, never>> (
   const options: BulkOptions = given ?? {}
   return {
     name: 'bulk',
+    keepsEntries: true,
     setup (host) {
       host.checkOptions('bulk', options, ['update', 'remove', 'maximum'])
       const { maximum = 100, update = false, remove = false } = options

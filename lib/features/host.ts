@@ -47,7 +47,7 @@ export class Attachments implements Host, Attached {
   readonly #rows: Array<Parameters<Host['wrapRows']>[0]> = []
   readonly rowLayers: string[] = []
   /** The name of the feature that is being set up. */
-  #feature = ''
+  #feature: AnyFeature = { name: '', setup: () => {} }
 
   constructor (collection: CollectionInfo, features: readonly AnyFeature[]) {
     this.collection = collection
@@ -57,7 +57,7 @@ export class Attachments implements Host, Attached {
     if (repeated !== undefined) this.fail(`the feature "${repeated}" is added twice. Remove one of them.`)
     // Sorted, so that the order in which they are added does not matter.
     for (const feature of features.toSorted((a, b) => a.name < b.name ? -1 : 1)) {
-      this.#feature = feature.name
+      this.#feature = feature
       feature.setup(this)
     }
     this.onWrite = joinHooks(this.hooks.onWrite)
@@ -111,15 +111,16 @@ export class Attachments implements Host, Attached {
 
   wrapRows (wrap: Parameters<Host['wrapRows']>[0]): void {
     this.#rows.push(wrap)
-    this.rowLayers.push(this.#feature)
+    this.rowLayers.push(this.#feature.name)
   }
 
   wrap<At extends Position> (position: At, wrap: Layer<At>['wrap'], options: LayerOptions = {}): void {
     if (position === 'write' && options.transaction !== false) {
-      this.require('transactions', `the layer of the feature ${this.#feature} around writes needs a transaction`)
+      this.require('transactions', `the layer of the feature ${this.#feature.name} around writes needs a transaction`)
     }
     // TypeScript cannot see that the function belongs to this position.
-    this.layers.push({ ...options, feature: this.#feature, position, wrap } as unknown as Layer)
+    const { name, keepsEntries = false } = this.#feature
+    this.layers.push({ ...options, feature: name, keepsEntries, position, wrap } as unknown as Layer)
   }
 
   addQueryParameter (name: string, parameter: QueryParameter): void {

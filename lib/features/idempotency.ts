@@ -71,6 +71,7 @@ interface Settings extends ReceiptSettings {
 export function idempotency (options: IdempotencyOptions = {}): Feature<object> {
   return {
     name: 'idempotency',
+    keepsEntries: true,
     setup (host) {
       host.checkOptions('idempotency', options, ['actions', 'required', 'expiry', 'lease'])
       const { actions = ['create', 'update'], required = false } = options

@@ -38,6 +38,7 @@ export interface RedirectOptions {
 export function redirects (options: RedirectOptions): Feature<object> {
   return {
     name: 'redirects',
+    keepsEntries: true,
     setup (host) {
       host.checkOptions('redirects', options, ['to', 'status'])
       const { to, status = 301 } = options

@@ -42,6 +42,7 @@ export function softDelete<Item extends object = Record<string, unknown>> (
 ): Feature<Item> {
   return {
     name: 'soft-delete',
+    keepsEntries: true,
     setup (host) {
       host.checkOptions('softDelete', options, ['property', 'allow'])
       const { property, allow } = options

@@ -18,6 +18,7 @@ export type TimeoutOptions = number | Readonly<Partial<Record<ActionName | 'all'
 export function timeout (options: TimeoutOptions): Feature<object> {
   return {
     name: 'timeout',
+    keepsEntries: true,
     setup (host) {
       const limits = readLimits(host, options)
       host.wrap('operation', (next, { name }) => {

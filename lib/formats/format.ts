@@ -85,6 +85,8 @@ export interface Format {
   readonly mediaType: string
   /** Parses the content of a request. Throws `Malformed`. Without it, the format is for responses only. */
   readonly parse?: (content: Buffer, schema: JsonSchema) => unknown
+  /** Whether it does not change the items that it gets. By default, they are frozen first. */
+  readonly keepsItems?: boolean
   /** Formats an item. */
   readonly item: (item: object, links: Links, schema: JsonSchema) => Formatted
   /** Formats a list of items. */

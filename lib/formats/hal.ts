@@ -14,6 +14,7 @@ function toResource (item: object, links: Links): object {
 export const hal: Format = {
   name: 'hal',
   mediaType: 'application/hal+json',
+  keepsItems: true,
   item: (item, links) => JSON.stringify(toResource(item, links)),
   list: (items, links) => JSON.stringify({
     _links: links.list,

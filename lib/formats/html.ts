@@ -28,6 +28,7 @@ const maxStringLength = 536_870_888
 export const html: Format = {
   name: 'html',
   mediaType: 'text/html; charset=utf-8',
+  keepsItems: true,
   item: (item, links, schema) => renderContent({ item, links }, createContext(schema)),
   list: (items, links, schema) => renderContent({ items, links }, createContext(schema)),
   describe: () => ({ type: 'string', maxLength: maxStringLength }),

@@ -5,6 +5,7 @@ import { parseIJson } from './i-json.ts'
 export const json: Format = {
   name: 'json',
   mediaType: 'application/json',
+  keepsItems: true,
   parse: parseIJson,
   item: (item) => JSON.stringify(item),
   list: (items) => JSON.stringify(items),

@@ -11,6 +11,7 @@ const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
 export const xml: Format = {
   name: 'xml',
   mediaType: 'application/xml',
+  keepsItems: true,
 
   parse: parseXml,
 

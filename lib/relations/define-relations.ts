@@ -119,6 +119,7 @@ function createFeature (
 ): Feature<object> {
   return {
     name: 'relations',
+    keepsEntries: true,
     setup (host) {
       const relations = readRelations(host, definitions, given)
       const references = [...relations.values()].filter((relation) => relation.references)

@@ -3,6 +3,7 @@ import type { Format, Formatted, Links } from '../formats/format.ts'
 import type { Headers } from './response.ts'
 import { formatDate } from '../http/date.ts'
 import { buildEntityTag } from '../http/entity-tag.ts'
+import { freezeJson } from '../http/json-value.ts'
 import { isSettled } from '../http/preconditions.ts'
 import { buildItemLinkHeader, buildItemLinks } from './links.ts'
 import type { Entry, Page } from '../storage/contract.ts'
@@ -89,10 +90,15 @@ export function represent (presentation: Presentation, entry: Entry<object>, tar
 /** Renders the content of an entry. */
 export function renderContent (presentation: Presentation, entry: Entry<object>, target: RenderTarget): Formatted {
   return target.format.item(
-    presentation.type.show(entry.item),
+    protectItem(target.format, presentation.type.show(entry.item)),
     buildContentLinks(presentation, entry, target),
     presentation.type.messages.read
   )
+}
+
+/** A format of an app cannot change an item, which the engine or another response may have as well. */
+function protectItem (format: Format, item: object): object {
+  return format.keepsItems === true ? item : freezeJson(item)
 }
 
 const noLinks: Links = Object.freeze({})
@@ -143,7 +149,7 @@ export function representSelection (
   const { format, selection } = target
   return {
     content: format.item(
-      applySelection(presentation.type, entry, selection, format.embed),
+      protectItem(format, applySelection(presentation.type, entry, selection, format.embed)),
       buildContentLinks(presentation, entry, target),
       presentation.type.messages.read
     ),
@@ -183,5 +189,6 @@ export function representList (
 ): Formatted {
   const { format, links, items } = target
   const itemLinks = entries.map((entry) => buildContentLinks(presentation, entry, target))
-  return format.list(items, { list: links, items: itemLinks }, presentation.type.messages.read)
+  const shown = items.map((item) => protectItem(format, item))
+  return format.list(shown, { list: links, items: itemLinks }, presentation.type.messages.read)
 }

@@ -51,9 +51,13 @@ export interface HandlerOptions {
 
 /** Creates the handler of an action: converts the Fastify request, runs the action, and sends its result. */
 export function createHandler (collection: Collection, options: HandlerOptions): RouteHandlerMethod {
-  const { action, takesQuery, cache, needsFormat } = options
+  const { action, takesQuery, needsFormat } = options
   const dependentActions = getDependentActions(collection)
   const { parent } = collection.attached
+  // A response within an item also says that the item exists.
+  const cache = parent === undefined
+    ? options.cache
+    : mergePolicies(options.cache, [parent.collection.http.cache.read])
   const varied = mergeVary(undefined, 'Accept', ...getVaryHeaders(collection, cache))
 
   function send (response: Response, reply: FastifyReply): Formatted | undefined {

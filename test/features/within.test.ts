@@ -214,3 +214,41 @@ test('a nested item has an up link only if the app serves the parent', async (t)
     'collection'
   ])
 })
+
+test('a nested collection is not cached for longer than its parent allows', async (t) => {
+  const Parent = Type.Object({ id: Type.String() })
+  const Child = Type.Object({ id: Type.String(), parentId: Type.String() })
+  const open = 'public, max-age=60'
+  for (const [cache, policy] of [
+    ['no-store', 'no-store'],
+    ['public, max-age=10', 'public, max-age=10'],
+    [undefined, 'no-cache'],
+    ['public, max-age=3600', open]
+  ] as const) {
+    const parents = define({
+      name: 'parents',
+      schema: Parent,
+      id: { generate: 'client' },
+      storage: memory({ items: [{ id: 'p' }] }),
+      ...cache !== undefined && { cache }
+    })
+    const children = define({
+      name: 'children',
+      schema: Child,
+      id: { generate: 'client' },
+      storage: memory({ items: [{ id: 'c', parentId: 'p' }] }),
+      cache: open
+    })
+    const app = await build(t, parents)
+    await app.register(collection, children.with(within(parents, 'parentId')))
+    await app.register(collection, children)
+    for (const [url, expected] of [
+      ['/parents/p/children', policy],
+      ['/parents/p/children/c', policy],
+      ['/children/c', open]
+    ] as const) {
+      const { statusCode, headers } = await app.inject(url)
+      t.strictSame([statusCode, headers['cache-control']], [200, expected], `${cache}: ${url}`)
+    }
+  }
+})
