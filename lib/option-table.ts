@@ -93,6 +93,7 @@ const optionTable = {
         ...group({ default: { ...anything, default: 20 }, maximum: { ...anything, default: 100 } }),
         check: checkLimit
       },
+      offset: { ...boolean, default: true },
       order: { ...array, default: [] },
       filter: array,
       sort: array,
@@ -123,6 +124,7 @@ export type CompleteOptions = Required<Pick<AnyOptions, 'actions' | 'routes' | '
   /** The names of properties, whatever the type of the item. */
   readonly list: ListOptions<Record<string, unknown>> & {
     readonly limit: Required<LimitOptions>
+    readonly offset: boolean
     readonly order: readonly string[]
   }
   readonly put: Required<PutOptions>

@@ -207,6 +207,15 @@ export interface ListOptions<Item> {
    */
   limit?: LimitOptions
   /**
+   * Whether clients can request a page by the number of items before it, with `?offset=`. The storage reads past them:
+   * set it to false if a list is so large that nobody should do that.
+   *
+   * @default true
+   * @example
+   * offset: false
+   */
+  offset?: boolean
+  /**
    * The order of a list if the client requests none. A `-` means descending. The id is always added at the end.
    *
    * @default the id

@@ -220,7 +220,7 @@ const requests: Readonly<Record<string, Readonly<Record<string, CreateQuestion>>
     'GET, HEAD: If-None-Match contains the tag of the page': (tag) => ({ headers: { 'if-none-match': tag } }),
     'GET, HEAD: If-Match contains another tag': () => ({ headers: { 'if-match': '"other"' } }),
     'GET, HEAD: count=true': () => ({ at: '?count=true' }),
-    'GET, HEAD: limit, cursor, sort, fields or count is invalid': () => ({ at: '?sort=colour' }),
+    'GET, HEAD: limit, cursor, offset, sort, fields or count is invalid': () => ({ at: '?sort=colour' }),
     'GET, HEAD: a filter value is invalid': () => ({ at: '?updatedAt.gte=yesterday' }),
     'GET, HEAD: an unknown query parameter': () => ({ at: '?colour=red' }),
     'GET, HEAD: Accept matches no format': () => ({ headers: { accept: 'image/png' } }),

@@ -38,6 +38,7 @@ type Scalar = string | number | boolean
 export type Query<Item> = {
   readonly limit?: number
   readonly cursor?: string
+  readonly offset?: number
   readonly sort?: ReadonlyArray<PropertyOf<Item> | `-${PropertyOf<Item>}` | `${string}.${string}`>
   readonly fields?: ReadonlyArray<PropertyOf<Item>>
   readonly expand?: readonly string[]

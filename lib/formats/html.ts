@@ -98,7 +98,7 @@ function renderEmptyList (context: PageContext): Markup {
 function explainEmptyList (context: PageContext): Markup {
   const { capabilities, path, search, caller } = context
   const query = new URLSearchParams(search)
-  if (query.has('cursor')) {
+  if (query.has('cursor') || query.has('offset')) {
     return markup`There are no items on this page. <a href="${buildListUrl(context, {})}">Go to the first page</a>`
   }
   if (search !== '') return markup`No items match. <a href="${path}">Show all items</a>`

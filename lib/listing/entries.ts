@@ -6,9 +6,6 @@ import { getPosition, resolveCursor } from './cursor.ts'
 import { toStorageQuery } from './list-query.ts'
 import type { ListQuery } from './list-query.ts'
 
-/** Skipping items costs the storage more the further a client goes. A cursor does not. */
-export const maxOffset = 10_000
-
 /** How many items are skipped at a time. */
 const skipStep = 1000
 
@@ -65,7 +62,7 @@ async function findStart (
 ): Promise<PageStart | Problem> {
   const { listQuery: { cursor, offset, filter, search, order = lists.order }, storage, context } = listRequest
   if (offset !== undefined) {
-    if (cursor !== undefined) return badParameter('cursor', 'omitted if the page is requested by an offset')
+    if (cursor !== undefined) return badParameter('cursor', 'left out if the page is requested by offset')
     return { after: await findPositionAt(query, listRequest) }
   }
   const binding = { filter, search, order }

@@ -10,8 +10,8 @@ const maxLength = 2000
 export function buildEquivalentGet (lists: Lists, listQuery: ListQuery): string | undefined {
   const { type: { id }, limit: { maximum }, parameters: known } = lists
   const { filter, search, order, fields, limit, cursor, offset, count, features = {} } = listQuery
-  // Only query syntaxes of clients support an offset, or a greater limit.
-  if (offset !== undefined || (limit !== undefined && limit > maximum)) return undefined
+  // Only query syntaxes of clients support a greater limit.
+  if (limit !== undefined && limit > maximum) return undefined
   if (listQuery.isInexpressible === true) return undefined
 
   const parameters = new URLSearchParams()
@@ -29,6 +29,7 @@ export function buildEquivalentGet (lists: Lists, listQuery: ListQuery): string 
   if (fields !== undefined) parameters.set('fields', fields.join())
   for (const [name, value] of Object.entries(features)) parameters.set(name, value)
   if (limit !== undefined) parameters.set('limit', String(limit))
+  if (offset !== undefined) parameters.set('offset', String(offset))
   if (count !== undefined) parameters.set('count', String(count))
   if (search !== undefined) parameters.set('q', search)
   if (cursor !== undefined) parameters.set('cursor', cursor)

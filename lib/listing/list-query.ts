@@ -25,7 +25,7 @@ export interface ListQuery {
   readonly cursor?: string
   /** Where the page begins. Only calls from code state it. */
   readonly after?: Position
-  /** How many items to skip. Only query syntaxes of clients support it. */
+  /** How many items to skip. */
   readonly offset?: number
   readonly count?: boolean
   /** The query parameters of features, as written in a query string. */

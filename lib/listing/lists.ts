@@ -5,6 +5,9 @@ import { findQueryable } from './queryable.ts'
 import type { QueryableProperty } from './queryable.ts'
 import type { QuerySyntax, QueryParameter } from './query-parameter.ts'
 
+/** How many items can come before a page. The further, the more a storage has to read. */
+export const maxOffset = 10_000
+
 /** Databases limit the length of a statement, which grows with the words. */
 export const maxSearchLength = 200
 
@@ -30,6 +33,8 @@ export interface Lists {
   readonly order: readonly Order[]
   /** The number of items on a page. */
   readonly limit: { readonly default: number, readonly maximum: number }
+  /** Whether pages can be requested by offset. */
+  readonly offset: boolean
   /** The properties that a storage can compare. */
   readonly known: ReadonlyMap<string, QueryableProperty>
   readonly filterable: ReadonlyMap<string, QueryableProperty>
@@ -52,7 +57,7 @@ export interface Lists {
 
 /** What the definition and its features state about lists. */
 export interface ListSettings
-  extends Pick<Lists, 'order' | 'limit' | 'featureParameters' | 'querySyntaxes' | 'needsWholeItems'> {
+  extends Pick<Lists, 'order' | 'limit' | 'offset' | 'featureParameters' | 'querySyntaxes' | 'needsWholeItems'> {
   readonly filter?: readonly string[] | undefined
   readonly sort?: readonly string[] | undefined
   readonly search?: readonly string[] | undefined
@@ -61,7 +66,7 @@ export interface ListSettings
 
 /** Derives how lists can be queried from the type of the items, the options and the support of the storage. */
 export function deriveLists (type: ItemType, settings: ListSettings): Lists {
-  const { order, limit, filter, sort, search = [], supports } = settings
+  const { order, limit, offset, filter, sort, search = [], supports } = settings
   const { featureParameters, querySyntaxes, needsWholeItems } = settings
   const known = findQueryable(type)
   const ordered = new Map([...known].filter(([, property]) => property.ordered))
@@ -73,6 +78,7 @@ export function deriveLists (type: ItemType, settings: ListSettings): Lists {
     type,
     order,
     limit,
+    offset,
     known,
     filterable: supports.filter ? selectProperties(comparable, filter) : noProperties,
     sortable,
@@ -81,6 +87,7 @@ export function deriveLists (type: ItemType, settings: ListSettings): Lists {
     parameters: new Set([
       'limit',
       'cursor',
+      ...offset ? ['offset'] : [],
       ...sortable.size > 0 ? ['sort'] : [],
       'fields',
       ...supports.count ? ['count'] : [],
@@ -120,6 +127,7 @@ export function openLists (lists: Lists, type: ItemType, supports: Supports): Li
     order,
     limit: { default: maximum, maximum: Math.max(maximum, maxAppLimit) },
     search,
+    offset: lists.offset,
     featureParameters: new Map(),
     querySyntaxes: lists.querySyntaxes,
     needsWholeItems,

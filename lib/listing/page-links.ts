@@ -20,10 +20,12 @@ export function buildPageLinks (
 ): Record<string, Link> {
   const { cursor, offset, filter, search: text, order = lists.order } = listQuery
   const links: Record<string, Link> = {}
-  // A client that requests pages by offset continues by offset.
-  if (offset !== undefined || (cursor === undefined && !page.more)) return links
+  // Clients with a query syntax of their own continue by their offset.
+  if (offset !== undefined && !hasParameter(search, 'offset')) return links
+  const isFirst = cursor === undefined && offset === undefined
+  if (isFirst && !page.more) return links
 
-  const rest = cursor === undefined ? search : removeCursor(search)
+  const rest = isFirst ? search : removePlace(search)
   const binding: CursorBinding = { filter, search: text, order }
   const linkTo = (direction: 'after' | 'before', entry: Page<object>['entries'][number]): Link => {
     const value = createCursor(lists, binding, { direction, entry })
@@ -31,7 +33,7 @@ export function buildPageLinks (
   }
   const isBackward = query.before !== undefined
   const hasNext = page.more || isBackward
-  const hasPrevious = isBackward ? page.more : cursor !== undefined
+  const hasPrevious = isBackward ? page.more : !isFirst
   const first = page.entries[0]
   const last = page.entries.at(-1)
   if (last !== undefined && hasNext) links.next = linkTo('after', last)
@@ -40,8 +42,13 @@ export function buildPageLinks (
   return links
 }
 
-function removeCursor (search: string): string {
-  return search.split('&').filter((parameter) => getName(parameter) !== 'cursor').join('&')
+/** A page by offset continues by cursor as well: items that come or go in between then move none to another page. */
+function removePlace (search: string): string {
+  return search.split('&').filter((parameter) => !['cursor', 'offset'].includes(getName(parameter))).join('&')
+}
+
+function hasParameter (search: string, name: string): boolean {
+  return search.split('&').some((parameter) => getName(parameter) === name)
 }
 
 /** Decodes the name, because it may be written as `%63ursor`. */

@@ -3,7 +3,7 @@ import { maxDepth } from '../formats/i-json-reader.ts'
 import { isDeeperThan, isStringArray } from '../http/json-value.ts'
 import { maxWords, parseWords } from '../storage/search-words.ts'
 import { joinNames } from './join-names.ts'
-import { maxSearchLength } from './lists.ts'
+import { maxOffset, maxSearchLength } from './lists.ts'
 import type { ListQuery } from './list-query.ts'
 import { parseFields, parseSort } from './selection.ts'
 
@@ -47,6 +47,10 @@ export function isLimit (value: unknown, maximum: number): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= maximum
 }
 
+function isOffset (value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= maxOffset
+}
+
 function isSearch (value: unknown): value is string {
   return typeof value === 'string' &&
     value.trim() !== '' &&
@@ -69,6 +73,16 @@ const parameters: Readonly<Record<string, Parameter>> = {
   cursor: {
     ofText: keepText,
     read: (_lists, cursor) => typeof cursor === 'string' ? { cursor } : 'text'
+  },
+  offset: {
+    ofText: parseNumber,
+    read: (_lists, offset) => {
+      // As if it were left out: tools such as Swagger UI send defaults, also with a cursor.
+      if (offset === 0) return {}
+      return isOffset(offset)
+        ? { offset }
+        : `a whole number from 0 to ${maxOffset}. To go further, follow the link "next" of a page`
+    }
   },
   sort: {
     ofText: splitNames,

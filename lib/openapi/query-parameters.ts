@@ -2,7 +2,7 @@ import type { Lists } from '../listing/lists.ts'
 import { getFilterKeys } from '../listing/conditions.ts'
 import type { FilterKey } from '../listing/conditions.ts'
 import { maxCursorLength } from '../listing/cursor.ts'
-import { maxSearchLength } from '../listing/lists.ts'
+import { maxOffset, maxSearchLength } from '../listing/lists.ts'
 import { getItemParameters } from '../listing/query-string.ts'
 import type { AggregateAction } from '../engine/action-info.ts'
 import type { JsonSchema } from '../storage/contract.ts'
@@ -29,6 +29,14 @@ const parameterSchemas: Readonly<Record<string, (lists: Lists) => JsonSchema>> =
     ...queryText,
     maxLength: maxCursorLength,
     description: 'Where the page begins. Use the links of a list, which contain it'
+  }),
+  offset: () => ({
+    type: 'integer',
+    format: 'int32',
+    minimum: 0,
+    maximum: maxOffset,
+    default: 0,
+    description: 'How many items come before the page. The further, the slower: links with a cursor are not'
   }),
   sort: ({ sortable }) => {
     const names = [...sortable.keys()]

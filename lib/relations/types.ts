@@ -446,7 +446,7 @@ export type FlatRelatedFilter<Place extends AddedRelations> = {
 }
 
 /** The names of parameters. A property with such a name is compared with `.eq`. */
-export type ParameterName = 'limit' | 'cursor' | 'sort' | 'fields' | 'expand' | 'count' | 'q'
+export type ParameterName = 'limit' | 'cursor' | 'offset' | 'sort' | 'fields' | 'expand' | 'count' | 'q'
 
 /** All conditions that a query string can have. */
 type FlatFilter<Place extends AddedRelations> = FlatRelatedFilter<Place> & {

@@ -193,7 +193,7 @@ test('with() throws for a feature that cannot be added', async (t) => {
   t.throws(() => notes().with(adding('one', 'mode'), adding('two', 'mode')), {
     message: /two features add the query parameter "mode"/
   })
-  for (const name of ['limit', 'cursor', 'sort', 'fields', 'count', 'q']) {
+  for (const name of ['limit', 'cursor', 'offset', 'sort', 'fields', 'count', 'q']) {
     t.throws(() => notes().with(adding('one', name)), {
       message: new RegExp(`adds the query parameter "${name}", which lists have already`)
     })

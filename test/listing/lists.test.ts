@@ -171,7 +171,7 @@ test('an unknown key returns 400 and lists the available keys', async (t) => {
     t.match(answer.json(), {
       code: 'invalid-query',
       parameter: name,
-      detail: /^The query parameter .* is unknown\. Available: limit, cursor, sort, fields, count, q\. /
+      detail: /^The query parameter .* is unknown\. Available: limit, cursor, offset, sort, fields, count, q\. /
     })
     if (!name.startsWith('name.')) t.ok(answer.json().detail.endsWith(`A list can be filtered by: ${known}, tags.`), name)
   }
@@ -233,7 +233,7 @@ test('the definition can restrict the properties for filters and sorting', async
   const none = await build(t, goods({ list: { filter: [], sort: [], search: [] } }))
   t.match((await request(none, 'GET /goods?name=a')).json(), {
     detail:
-      'The query parameter "name" is unknown. Available: limit, cursor, fields, count. A list can be filtered by: nothing.'
+      'The query parameter "name" is unknown. Available: limit, cursor, offset, fields, count. A list can be filtered by: nothing.'
   })
   for (const query of ['sort=name', 'q=a']) t.equal((await request(none, `GET /goods?${query}`)).statusCode, 400)
 })
@@ -510,7 +510,7 @@ test('parameters that the storage does not support return 400 and are not listed
     t.match((await request(app, `GET /goods?${query}`)).json(), {
       status: 400,
       parameter,
-      detail: /Available: limit, cursor, fields\. A list can be filtered by: nothing\.$/
+      detail: /Available: limit, cursor, offset, fields\. A list can be filtered by: nothing\.$/
     })
   }
   t.match(
@@ -584,6 +584,7 @@ test('every key is a parameter in the query schema of OpenAPI', async (t) => {
   const expected = [
     'limit',
     'cursor',
+    'offset',
     'sort',
     'fields',
     'count',

@@ -222,7 +222,7 @@ test('all errors in a query are reported together, each with a JSON Pointer', as
     { pointer: '/q', message: 'must be text of up to 200 characters' },
     {
       pointer: '/page',
-      message: 'is not a known property. A query can have: filter, limit, cursor, sort, fields, count, q.'
+      message: 'is not a known property. A query can have: filter, limit, cursor, offset, sort, fields, count, q.'
     }
   ])
   t.equal(answer.json().errors.length, 18)

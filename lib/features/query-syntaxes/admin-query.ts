@@ -1,7 +1,7 @@
 import type { Lists } from '../../listing/lists.ts'
 import type { Problem } from '../../http/problems.ts'
 import { parseCondition, parseFilterKey, parseOperand } from '../../listing/conditions.ts'
-import { maxOffset } from '../../listing/entries.ts'
+import { maxOffset } from '../../listing/lists.ts'
 import { getParameter } from '../../listing/parameters.ts'
 import { combineFilters } from '../../listing/list-query.ts'
 import type { ListQuery } from '../../listing/list-query.ts'

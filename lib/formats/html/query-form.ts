@@ -11,7 +11,7 @@ export function buildListUrl (
   changes: Readonly<Record<string, string | undefined>>
 ): string {
   const parameters = new URLSearchParams(search)
-  for (const [name, value] of Object.entries({ cursor: undefined, ...changes })) {
+  for (const [name, value] of Object.entries({ cursor: undefined, offset: undefined, ...changes })) {
     if (value === undefined) parameters.delete(name)
     else parameters.set(name, value)
   }
@@ -37,7 +37,7 @@ export function renderQueryForm (context: PageContext): Markup {
     })
   ]
   const clear = search !== '' && markup` <a href="${path}">Clear</a>`
-  const shown = new Set(['q', 'sort', 'limit', 'cursor', ...filters.map(({ name }) => name)])
+  const shown = new Set(['q', 'sort', 'limit', 'cursor', 'offset', ...filters.map(({ name }) => name)])
   const others = [...query].filter(([name]) => !shown.has(name))
   return markup`<form class="query" method="get" action="${path}" role="search" aria-label="Query">
 <div class="row">${general}<p class="send"><button>Apply</button>${clear}</p></div>
