@@ -5,6 +5,7 @@ import { noApp } from './collection.ts'
 import type { Collection, Definition } from './collection.ts'
 import type { AddsOfFeature, AnyFeature, FeaturesOf, InferredFeatures } from './features/feature.ts'
 import { Attachments } from './features/host.ts'
+import { addEntries } from './formats/entries.ts'
 import { toCachePolicy } from './http/cache-control.ts'
 import { buildCacheGroupInvalidation, buildCacheGroups } from './http/cache-groups.ts'
 import { WriteQueue } from './engine/write-queue.ts'
@@ -26,7 +27,8 @@ import type { Adapter } from './storage/contract.ts'
 function readOptions<Schema extends ObjectSchema> (options: Options<Schema>) {
   checkOptions(options)
   const { name } = options
-  const { access: { challenge, trustedOrigins }, list, formats, ...complete } = addDefaults(options)
+  const { access: { challenge, trustedOrigins }, list, formats: stated, ...complete } = addDefaults(options)
+  const formats = addEntries(stated)
   const { schema: described, refinement } = convertSchema(name, options.schema)
   const given = checkSchema(name, described)
   const id = readIdentity(name, given, options.id)

@@ -4,6 +4,7 @@ import { toRuleTable } from './access/rules.ts'
 import type { AccessOptions } from './access/rules.ts'
 import { BadOption } from './errors.ts'
 import { formatValue } from './format-value.ts'
+import { entries } from './formats/entries.ts'
 import type { Format } from './formats/format.ts'
 import { json } from './formats/json.ts'
 import { isOrigin } from './http/cross-origin.ts'
@@ -275,6 +276,11 @@ function checkFormats (name: string, formats: readonly Format[]): void {
     throw new BadOption(name, `formats contains ${formatValue(format)}, which is not a format. ` +
       'Import formats and list them, as in formats: [json, hal], ' +
       'with json from fastify-collections and hal from fastify-collections/hal.')
+  }
+  const reserved = formats.find((format) => format.name === entries.name || format.mediaType === entries.mediaType)
+  if (reserved !== undefined) {
+    throw new BadOption(name, `formats contains ${formatValue(reserved.name)} with ${reserved.mediaType}, ` +
+      'which JSON adds itself. Rename it, or remove it.')
   }
   const names = new Set(formats.map((format) => format.name))
   const mediaTypes = new Set(formats.map((format) => format.mediaType))

@@ -62,6 +62,21 @@ export interface Embedding {
   readonly describe: (related: Readonly<Record<string, JsonSchema>>) => Readonly<Record<string, JsonSchema>>
 }
 
+/** What identifies an item and its version. */
+export interface EntryTag {
+  readonly id: string | number
+  /** The entity tag of the whole item in plain JSON, for If-Match. */
+  readonly tag: string
+}
+
+/** What a list has beside its items. */
+export interface EntryTags {
+  /** In the order of the items. */
+  readonly entries?: readonly EntryTag[]
+  /** How many items there are in all, if they were counted. */
+  readonly total?: number | undefined
+}
+
 /** Content in a media type: text, or bytes for a binary format. */
 export type Formatted = string | Buffer
 
@@ -88,11 +103,13 @@ export interface Format {
   /** Whether it does not change the items that it gets. By default, they are frozen first. */
   readonly keepsItems?: boolean
   /** Formats an item. */
-  readonly item: (item: object, links: Links, schema: JsonSchema) => Formatted
+  readonly item: (item: object, links: Links, schema: JsonSchema, entry?: EntryTag) => Formatted
   /** Formats a list of items. */
-  readonly list: (items: readonly object[], links: ListLinks, schema: JsonSchema) => Formatted
+  readonly list: (items: readonly object[], links: ListLinks, schema: JsonSchema, entries?: EntryTags) => Formatted
   /** Whether the content has links. If it is false, they are not built, and entity tags do not depend on them. */
   readonly hasLinks?: boolean
+  /** Whether the content has entity tags. If it is not true, they are not built. Outputs of actions are plain JSON. */
+  readonly hasTags?: boolean
   /** Returns the schema of the content for OpenAPI, given the schema of an item or of an array of items. */
   readonly describe: (schema: JsonSchema) => JsonSchema
   /**

@@ -36,6 +36,8 @@ export interface ListQuery {
   readonly isInexpressible?: boolean
   /** The figures to compute instead of returning items. */
   readonly groups?: GroupQuery
+  /** Whether the response needs more of an item than it contains, such as its entity tag. */
+  readonly needsWholeItems?: boolean
   /** Properties that features need in addition to `fields`. */
   readonly needs?: readonly string[]
 }
@@ -101,7 +103,9 @@ export function toStorageQuery (lists: Lists, listQuery: ListQuery): Query {
     after: listQuery.after,
     before: undefined,
     limit,
-    properties: fields && getNeededProperties(lists, [...fields, ...needs], order),
+    properties: fields && listQuery.needsWholeItems !== true
+      ? getNeededProperties(lists, [...fields, ...needs], order)
+      : undefined,
     count
   }
 }

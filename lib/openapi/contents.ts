@@ -30,6 +30,8 @@ export class Contents implements DescribedContents {
   readonly #collection: Collection
   readonly #prefix: string
   readonly #names: SchemaNames
+  /** Without that of entries: code generators would give each response two types. */
+  readonly #formats: readonly Format[]
   /** The examples of a stored item, and of one that POST creates. */
   readonly #stored: object | undefined
   readonly #created: object | undefined
@@ -38,6 +40,7 @@ export class Contents implements DescribedContents {
     this.#components = components
     this.#collection = collection
     this.#prefix = prefix
+    this.#formats = collection.http.formats.filter(({ hasTags }) => hasTags !== true)
     this.#names = getSchemaNames(components, collection, prefix)
     this.#stored = buildExampleItem(collection.type, chooseStoredExample(collection.attached))
     // Another one than that of a stored item: its id or a unique property may exist already.
@@ -46,7 +49,7 @@ export class Contents implements DescribedContents {
 
   item (): Content {
     const schema = this.#collection.type.messages.read
-    return this.#build(this.#collection.http.formats, {
+    return this.#build(this.#formats, {
       schema: (format) => describeReadItem(this.#components, this.#collection, { format, prefix: this.#prefix }),
       item: this.#stored,
       writeExample: (format, item) => format.item(this.#collection.type.show(item), links, schema)
@@ -58,7 +61,7 @@ export class Contents implements DescribedContents {
     const items = this.#collection.type.messages.read
     // Clients with a query syntax of their own can request many items by their ids.
     const maxItems = querySyntaxes.length === 0 ? maximum : Math.max(maximum, maxValues)
-    return this.#build(this.#collection.http.formats, {
+    return this.#build(this.#formats, {
       schema: (format) => {
         const list = { type: 'array', maxItems, items: addRelated(this.#components, this.#collection, items, format) }
         const schema = format.describe(list)
@@ -76,8 +79,8 @@ export class Contents implements DescribedContents {
   }
 
   representation (kind: 'create' | 'replace'): Content {
-    const { type: { messages }, http: { formats } } = this.#collection
-    return this.#build(formats.filter((format) => format.parse !== undefined), {
+    const { type: { messages } } = this.#collection
+    return this.#build(this.#formats.filter((format) => format.parse !== undefined), {
       schema: (format) => this.#describeItem(this.#names[kind], messages[kind], format),
       item: kind === 'create' ? this.#created : this.#stored,
       writeExample: (format, item) => format.item(toSentExample(this.#collection.type, item), links, messages[kind])
@@ -87,7 +90,7 @@ export class Contents implements DescribedContents {
   /** The content of a POST that creates one item or several. */
   representations (maximum: number): Content {
     const content = this.representation('create')
-    return Object.fromEntries(this.#collection.http.formats.flatMap((format) => {
+    return Object.fromEntries(this.#formats.flatMap((format) => {
       const single = content[format.mediaType]
       if (single === undefined) return []
       const array = format.describe({ type: 'array', minItems: 1, maxItems: maximum, items: {} })
@@ -119,24 +122,24 @@ export class Contents implements DescribedContents {
 
   /** The content of responses to writes to several items. */
   matched (): Content {
-    return this.#buildCustom(this.#collection.http.formats, 'Matched', buildMatchedSchema(this.#collection.type))
+    return this.#buildCustom(this.#formats, 'Matched', buildMatchedSchema(this.#collection.type))
   }
 
   /** The content of responses with figures over groups of items. */
   groups (): Content {
     // Only operations with figures have it.
-    return this.#buildCustom(this.#collection.http.formats, 'Groups', this.#collection.attached.aggregate!.output)
+    return this.#buildCustom(this.#formats, 'Groups', this.#collection.attached.aggregate!.output)
   }
 
   /** The content of requests for a custom action. */
   input ({ name, input }: CustomAction): Content {
-    const formats = this.#collection.http.formats.filter((format) => format.parse !== undefined)
+    const formats = this.#formats.filter((format) => format.parse !== undefined)
     return this.#buildCustom(formats, `${name}Input`, input)
   }
 
   /** The content of responses of a custom action that has an output. */
   output (name: string, output: JsonSchema): Content {
-    return this.#buildCustom(this.#collection.http.formats, `${name}Output`, output)
+    return this.#buildCustom(this.#formats, `${name}Output`, output)
   }
 
   #buildCustom (formats: readonly Format[], name: string, schema: JsonSchema): Content {

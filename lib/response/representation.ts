@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Format, Formatted, Links } from '../formats/format.ts'
+import { findJson } from '../formats/entries.ts'
+import type { EntryTag, Format, Formatted, Links } from '../formats/format.ts'
 import type { Headers } from './response.ts'
 import { formatDate } from '../http/date.ts'
 import { buildEntityTag } from '../http/entity-tag.ts'
@@ -14,6 +15,12 @@ import type { Selection } from './selection.ts'
 /** RFC 9110, section 8.8.3.3: each format of a version has its own tag. So has each definition. */
 export function buildEtag ({ tagSuffixes }: Presentation, version: string, format: Format): string {
   return buildEntityTag(version, tagSuffixes.get(format))
+}
+
+/** The tag is that of the whole item in plain JSON, whatever the response has of it. */
+function tagEntry (presentation: Presentation, entry: Entry<object>): EntryTag {
+  const json = findJson(presentation.inputs.http.formats)!
+  return { id: entry.id, tag: buildEtag(presentation, presentation.type.getVersion(entry), json) }
 }
 
 /**
@@ -92,7 +99,8 @@ export function renderContent (presentation: Presentation, entry: Entry<object>,
   return target.format.item(
     protectItem(target.format, presentation.type.show(entry.item)),
     buildContentLinks(presentation, entry, target),
-    presentation.type.messages.read
+    presentation.type.messages.read,
+    target.format.hasTags === true ? tagEntry(presentation, entry) : undefined
   )
 }
 
@@ -151,7 +159,8 @@ export function representSelection (
     content: format.item(
       protectItem(format, applySelection(presentation.type, entry, selection, format.embed)),
       buildContentLinks(presentation, entry, target),
-      presentation.type.messages.read
+      presentation.type.messages.read,
+      format.hasTags === true ? tagEntry(presentation, entry) : undefined
     ),
     headers: { 'content-type': format.mediaType, ...buildSelectionHeaders(presentation, entry, target) }
   }
@@ -179,6 +188,8 @@ interface ListTarget extends RenderTarget {
   /** The items as the response has them. */
   readonly items: readonly object[]
   readonly selection: Selection | undefined
+  /** How many items there are in all, if they were counted. */
+  readonly total?: number | undefined
 }
 
 /** Renders a page of entries. */
@@ -187,8 +198,11 @@ export function representList (
   entries: ReadonlyArray<Entry<object>>,
   target: ListTarget
 ): Formatted {
-  const { format, links, items } = target
+  const { format, links, items, total } = target
   const itemLinks = entries.map((entry) => buildContentLinks(presentation, entry, target))
   const shown = items.map((item) => protectItem(format, item))
-  return format.list(shown, { list: links, items: itemLinks }, presentation.type.messages.read)
+  const tags = format.hasTags === true
+    ? { entries: entries.map((entry) => tagEntry(presentation, entry)), total }
+    : undefined
+  return format.list(shown, { list: links, items: itemLinks }, presentation.type.messages.read, tags)
 }

@@ -59,13 +59,17 @@ function describeRelations ({ attached: { relations } }: RenderingInputs): unkno
 /** By the name of the format. Functions are compared by their source text. */
 function buildSuffixes (inputs: RenderingInputs): ReadonlyMap<string, string> {
   const { formats, digest, links, etag: { version = '' }, app: { neighbors } } = inputs
-  return new Map(formats.map(({ name, mediaType, item, list, hasLinks, embed }) => {
+  const suffixes = new Map<string, string>()
+  for (const { name, mediaType, item, list, hasLinks, hasTags, embed } of formats) {
     const rendering = [digest, mediaType, String(item), String(list), ...version === '' ? [] : [version]]
     const linking = hasLinks === false
       ? []
       : [String(links), [...neighbors.children].sort(), neighbors.hasParent, ...describeActions(inputs)]
     const relations = describeRelations(inputs)
     if (relations.length > 0) linking.push(String(embed?.write), relations)
-    return [name, `${shortDigest([rendering, linking])}.${name}`]
-  }))
+    // It contains the tags of the others, which come before it.
+    if (hasTags === true) linking.push(...suffixes.values())
+    suffixes.set(name, `${shortDigest([rendering, linking])}.${name}`)
+  }
+  return suffixes
 }

@@ -146,6 +146,14 @@ class HttpOperation implements Operation {
   }
 
   query (): ListQuery | Problem {
+    const { request: { format, view: { type } } } = this.exchange
+    const listQuery = this.parseQuery()
+    // The entity tag for a caller who does not see all properties is computed from those that it sees.
+    const needsWholeItems = format.hasTags === true && type.hidden !== undefined
+    return needsWholeItems && !(listQuery instanceof Problem) ? { ...listQuery, needsWholeItems } : listQuery
+  }
+
+  parseQuery (): ListQuery | Problem {
     const { request } = this.exchange
     const { lists } = this.view
     if (this.action.at === 'item') return parseItemQuery(lists, request)

@@ -41,7 +41,8 @@ export function buildPage (collection: Collection, request: Request, outcome: Pa
     path,
     links: { self: { href: search === '' ? path : `${path}?${search}` }, ...links },
     items,
-    selection
+    selection,
+    total: page.total
   })
   return markDependence(collection, outcome, ok(content, { ...headers, 'content-type': format.mediaType }))
 }

@@ -1,6 +1,8 @@
 import type { Collection } from '../collection.ts'
 import type { EntryOutcome, GroupsOutcome, Moved, Outcome, PageOutcome } from '../engine/operation.ts'
 import { isNotModified } from '../engine/preconditions.ts'
+import { findJson } from '../formats/entries.ts'
+import type { Format } from '../formats/format.ts'
 import { formatLocation } from '../http/location.ts'
 import { isConditional } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
@@ -110,6 +112,11 @@ function renderWrittenEntry (collection: Collection, request: Request, { entry, 
   })
 }
 
+/** The format of what is no item: it has no entity tag that a format could write. */
+function getOutputFormat ({ format, presentation }: Request): Format {
+  return format.hasTags === true ? findJson(presentation.inputs.http.formats)! : format
+}
+
 /** What a custom action responds with: its output, or the item. Without either, the response has no content. */
 function renderOutput (
   collection: Collection,
@@ -117,7 +124,8 @@ function renderOutput (
   { output, entry }: Extract<Outcome, { kind: 'output' }>
 ): Response {
   if (output === undefined) return entry === undefined ? noContent() : respondToUpdate(collection, request, entry)
-  const { format, path } = request
+  const { path } = request
+  const format = getOutputFormat(request)
   const action = collection.attached.actions.get(request.customAction!)!
   const content = renderWritten(collection, request, () => {
     return format.item(action.showOutput(output), { up: { href: path } }, action.output!)
@@ -150,7 +158,8 @@ export function renderGroups (collection: Collection, request: Request, outcome:
 
 /** An object with an entity tag, or 304 if the client has it already. */
 function respondWithOutput (request: Request, output: object, schema: JsonSchema): Result {
-  const { format, path, presentation } = request
+  const { path, presentation } = request
+  const format = getOutputFormat(request)
   const content = format.item(output, { up: { href: path } }, schema)
   const etag = buildEtag(presentation, hashVersions(String(content)), format)
   const isKnown = isConditional(request.headers) && isNotModified(request, { tag: etag, modified: undefined })
@@ -194,7 +203,8 @@ function renderMany (collection: Collection, request: Request, entries: Readonly
 
 /** How many items were written; which ones, if the client prefers that. */
 function renderMatched (collection: Collection, request: Request, ids: readonly Id[]): Response {
-  const { format, path, preferences: { return: preferred } } = request
+  const { path, preferences: { return: preferred } } = request
+  const format = getOutputFormat(request)
   if (preferred === 'minimal') return { ...noContent(), applied: { return: 'minimal' } }
   const result = { count: ids.length, ...preferred === 'representation' && { ids } }
   const content = renderWritten(collection, request, () => {
