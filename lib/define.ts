@@ -153,7 +153,6 @@ function createComposer<Schema extends ObjectSchema> (
       ...list,
       order,
       featureParameters: attached.queryParameters,
-      querySyntaxes: attached.querySyntaxes,
       needsWholeItems: options.links !== undefined,
       supports: storage.supports
     })

@@ -8,7 +8,6 @@ import { memory } from '../lib/storage/memory.ts'
 import { idempotency } from '../lib/features/idempotency.ts'
 import { bulk } from '../lib/features/bulk.ts'
 import { timeout } from '../lib/features/timeout.ts'
-import { jsonServer } from '../lib/features/query-syntaxes/json-server.ts'
 import { build, created, modified, notes, request, users } from './app.ts'
 import { listen, Wire } from './wire.ts'
 import { define } from './define.ts'
@@ -84,12 +83,13 @@ const large = (t: Test): Promise<FastifyInstance> =>
     t,
     notes({
       schema: Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() }) as never
-    }).with(jsonServer()),
+    }),
     { bodyLimit: 5_000_000 }
   )
-/** Two items with this many characters. */
-const longPage = async (app: FastifyInstance, target: string, length: number): Promise<Outcome> => {
+/** Two items with this many characters, after others. */
+const longPage = async (app: FastifyInstance, target: string, length: number, others = 0): Promise<Outcome> => {
   for (const { id } of (await request(app, 'GET /notes?fields=id')).json()) await request(app, `DELETE /notes/${id}`)
+  for (let index = 0; index < others; index++) await created(app, '/notes', { text: '' })
   for (const text of ['', 'x'.repeat(length - 112)]) await created(app, '/notes', { text })
   return request(app, target)
 }
@@ -238,12 +238,12 @@ const lines: Readonly<Record<string, Line>> = {
   },
   'characters of all items of a page with an offset': {
     app: large,
-    request: (app, length) => longPage(app, 'GET /notes?_start=0&_end=9', length),
+    request: (app, length) => longPage(app, 'GET /notes?offset=1', length, 1),
     within: 200
   },
-  'items that an offset skips': {
-    app: (t) => build(t, notes().with(jsonServer())),
-    request: (app, start) => request(app, `GET /notes?_start=${start}&_end=${start + 1}`),
+  'items before a page by [offset](lists.md#pages-by-offset)': {
+    app: (t) => build(t, notes()),
+    request: (app, offset) => request(app, `GET /notes?offset=${offset}`),
     within: 200
   },
   'characters of a query string': {

@@ -29,12 +29,12 @@ async function plugin (app: FastifyInstance, options: BatchOptions): Promise<voi
   const handler = new BatchHandler(settings)
   app.addHook('onReady', async () => handler.open(findServed(settings, getRegistered(app))))
 
-  /** A batch has the problems of a collection, without what features and formats add to them. */
+  /** A batch has the problems of a collection, without the pages of formats. */
   const source: ProblemSource = {
     access: undefined,
     http: { challenge: settings.collections[0]!.http.challenge, formats: [json] },
     app: { service: getServiceInfo(app) },
-    attached: { parent: undefined, hooks: { onProblem: [] } }
+    attached: { parent: undefined }
   }
 
   async function handle (request: FastifyRequest, reply: FastifyReply): Promise<Formatted | undefined> {

@@ -8,7 +8,6 @@ import { checkOutsideCall } from '../engine/transaction.ts'
 import { ActionError, errorToProblem, logFailure } from '../failure.ts'
 import { keyInUse, readKey } from '../features/idempotency-key.ts'
 import { parseIJson } from '../formats/i-json.ts'
-import { toPointer } from '../http/json-pointer.ts'
 import { formatProblem, getDetail, Problem, problem } from '../http/problems.ts'
 import type { DescribedBatch } from '../openapi/batch.ts'
 import type { ServedCollection } from '../registry.ts'
@@ -20,15 +19,14 @@ import { ok } from '../response/response.ts'
 import type { Context } from '../storage/contract.ts'
 import { findReceiptKeeper } from './options.ts'
 import type { BatchSettings } from './options.ts'
-import { invalidBatch, parseParts } from './parts.ts'
+import { parseParts } from './parts.ts'
 import type { Part } from './parts.ts'
-import { checkOpenParameters } from './path-template.ts'
 import { preparePart } from './prepare-part.ts'
 import type { PreparedPart, TargetedPart } from './prepare-part.ts'
 import { formatAnswer, getFingerprint, getReceiptKey, replayAnswer } from './replay.ts'
 import { BatchFailure, runBatch } from './run-batch.ts'
 import { findTarget, isParameter, toServedPath } from './targets.ts'
-import type { ServedPath, Target } from './targets.ts'
+import type { ServedPath } from './targets.ts'
 
 // The door for batches: a request becomes several operations in one transaction, and their outcomes one response.
 
@@ -129,8 +127,6 @@ export class BatchHandler {
     for (const part of given) {
       const target = findTarget(this.#paths, part)
       if (target instanceof Problem) return this.#toProblem(request, new BatchFailure(part, target))
-      const misplaced = checkReferences(part, target)
-      if (misplaced !== undefined) return misplaced
       targets.push(target)
     }
     const parts: PreparedPart[] = []
@@ -226,15 +222,6 @@ function addPart (known: Problem, part: Part | undefined): Problem {
 function toDone (result: Awaited<ReturnType<typeof runBatch>>): Done | BatchFailure | Problem {
   if (result instanceof Problem || result instanceof BatchFailure) return result
   return { texts: result.texts, isReplayed: false }
-}
-
-/** The parameters of admin clients contain names, such as `_sort` and the JSON of `filter`. */
-function checkReferences ({ index, path }: Part, { collection }: Target): Problem | undefined {
-  const syntaxes = collection.attached.querySyntaxes
-  const message = checkOpenParameters(path, (name) => syntaxes.some(({ parameters, embedding }) => {
-    return Object.hasOwn(parameters, name) || embedding?.parameter === name
-  }))
-  return message === undefined ? undefined : invalidBatch([{ pointer: toPointer([index, 'path']), message }])
 }
 
 /** A parameter, since a header could be ignored on the way, and the batch would be committed then. */

@@ -87,22 +87,13 @@ export function parsePath (text: string, ids: ReadonlyMap<string, number>): Path
     return 'has a reference in the name of a parameter. References are segments of the path, or values: ?id={o#/id}'
   }
   const template = new PathTemplate(path, search, references)
-  return checkOpenParameters(template, (name) => namesInValue.test(name)) ?? template
+  // The names in a query decide which rules are called, and they are called before any part runs.
+  const wrong = template.openParameters.find((name) => namesInValue.test(name))
+  if (wrong === undefined) return template
+  return `has a reference in ${JSON.stringify(wrong)}, which contains names of properties or relations`
 }
 
 const namesInValue = /(?:^|\.)(?:expand|sort)$/
-
-/**
- * The names in a query decide which rules are called, and they are called before any part runs. `containsNames` returns
- * whether the value of a parameter contains names. Returns the mistake as a text.
- */
-export function checkOpenParameters (
-  { openParameters }: PathTemplate,
-  containsNames: (parameter: string) => boolean
-): string | undefined {
-  const wrong = openParameters.find(containsNames)
-  return wrong && `has a reference in ${JSON.stringify(wrong)}, which contains names of properties or relations`
-}
 
 /** Percent-encoded, as `node:querystring` splits them. */
 function splitParameters (search: string): ReadonlyArray<{ readonly name: string, readonly value: string }> {

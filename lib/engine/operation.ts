@@ -204,8 +204,6 @@ export interface Content {
   readonly base: object | undefined
   /** Whether the value is an array of items. */
   readonly isMany?: boolean
-  /** Whether the properties that the client left out were added. */
-  readonly isComplete?: boolean
 }
 
 export interface FindOptions {

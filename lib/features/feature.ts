@@ -5,7 +5,7 @@ import type { AccessRules } from '../access/rules.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Identity } from '../schema/ids.ts'
 import type { Collection, HttpOptions, Parent, Served, ServedCollections } from '../collection.ts'
-import type { QuerySyntax, ClientParameters, QueryParameter } from '../listing/query-parameter.ts'
+import type { QueryParameter } from '../listing/query-parameter.ts'
 import type { Components } from '../openapi/components.ts'
 import type { DescribedContents, OperationObject } from '../openapi/operation-object.ts'
 import type { Transaction } from '../options.ts'
@@ -91,17 +91,6 @@ export interface WriteEvent {
   readonly transaction: Transaction
 }
 
-/** A page of a list that is about to be sent. */
-export interface ListedPage {
-  readonly name: string
-  readonly parameters: ClientParameters
-  /** How many items come before it. */
-  readonly offset: number
-  readonly length: number
-  /** How many items there are in all, if that is known. */
-  readonly total: number | undefined
-}
-
 /** A relation of a collection to another one, or to itself. */
 export interface Relation {
   readonly name: string
@@ -137,10 +126,6 @@ export interface Hooks {
   onRules: Decide
   /** Called after each write of an item, with the storage of its transaction. A throw rolls the transaction back. */
   onWrite (write: WriteEvent, storage: Storage<object>): Promise<void>
-  /** Called for each page of a list. Returns headers. */
-  onPage (page: ListedPage): Readonly<Record<string, string>>
-  /** Called for each problem. Returns properties of its content. */
-  onProblem (problem: Problem): Readonly<Record<string, unknown>>
 }
 
 /** Helpers to describe an operation. */
@@ -148,8 +133,6 @@ export interface DescribeTools {
   readonly components: Components
   /** The content of messages, by media type. */
   readonly contents: DescribedContents
-  /** Whether features add properties to problems. */
-  readonly addsProblemProperties: boolean
 }
 
 /** What a feature attaches itself to. */
@@ -192,8 +175,6 @@ export interface Host {
   addAggregate (action: AggregateAction): void
   /** Serves the collection within the items of another one, which a property names. */
   nestIn (parent: Collection, property: string): void
-  /** Lets lists understand the query strings of a client as well. */
-  addQuerySyntax (syntax: QuerySyntax): void
   /** Adds a relation to another collection. */
   addRelation (relation: Relation): void
   /** States that relations find items by a property, so that the storage can have an index for it. */
@@ -205,8 +186,6 @@ export interface Host {
   addItemLinks (create: (app: ServedCollections) => BuildLinks): void
   /** States that a property of another collection refers to items of this one, which have to exist. */
   addReferrer (referrer: Referrer): void
-  /** DELETE returns the removed item unless the client prefers otherwise. */
-  returnRemovedItem (): void
   /** Completes the OpenAPI description of each action. */
   describe (change: (operation: OperationObject, action: ActionInfo, tools: DescribeTools) => void): void
   /** Runs a Fastify plugin in the context of the collection, before its routes are added. */
@@ -231,7 +210,6 @@ export interface Attached {
   readonly parent: Parent | undefined
   /** The names of the features that change which rows of the storage exist. */
   readonly rowLayers: readonly string[]
-  readonly querySyntaxes: readonly QuerySyntax[]
   /** By name. */
   readonly relations: ReadonlyMap<string, Relation>
   /** The properties by which relations find items. */
@@ -239,7 +217,6 @@ export interface Attached {
   readonly itemLinks: ReadonlyArray<Parameters<Host['addItemLinks']>[0]>
   /** The properties that refer to items, which have to exist. */
   readonly referrers: readonly Referrer[]
-  readonly returnsRemoved: boolean
   readonly hooks: { readonly [Name in keyof Hooks]: ReadonlyArray<Hooks[Name]> }
   /** All hooks `onWrite`, one after another; undefined if there is none. */
   readonly onWrite: Hooks['onWrite'] | undefined

@@ -7,7 +7,7 @@ import type { Layer, LayerOptions, Position } from '../engine/operation.ts'
 import { BadOption, Unsupported } from '../errors.ts'
 import { formatValue } from '../format-value.ts'
 import { isListParameter } from '../listing/parameters.ts'
-import type { QuerySyntax, QueryParameter } from '../listing/query-parameter.ts'
+import type { QueryParameter } from '../listing/query-parameter.ts'
 import type { Referrer, RelationKey, Storage, Supports } from '../storage/contract.ts'
 import type { AnyFeature, Attached, CollectionInfo, Hooks, Host, Relation } from './feature.ts'
 import type { AggregateAction, BulkAction, CustomAction } from '../engine/action-info.ts'
@@ -27,18 +27,14 @@ export class Attachments implements Host, Attached {
   matchesAnySegment = false
   readonly onWrite: Hooks['onWrite'] | undefined
   parent: Parent | undefined
-  readonly querySyntaxes: QuerySyntax[] = []
   readonly relations = new Map<string, Relation>()
   readonly keys: RelationKey[] = []
   readonly itemLinks: Array<Parameters<Host['addItemLinks']>[0]> = []
   readonly referrers: Referrer[] = []
-  returnsRemoved = false
   readonly hooks: { readonly [Name in keyof Hooks]: Array<Hooks[Name]> } = {
     onHeaders: [],
     onRules: [],
-    onWrite: [],
-    onPage: [],
-    onProblem: []
+    onWrite: []
   }
 
   /** The access rules of the custom actions. */
@@ -195,10 +191,6 @@ export class Attachments implements Host, Attached {
     this.parent = { collection: parent, property }
   }
 
-  addQuerySyntax (syntax: QuerySyntax): void {
-    this.querySyntaxes.push(syntax)
-  }
-
   addRelation (relation: Relation): void {
     this.relations.set(relation.name, relation)
   }
@@ -213,10 +205,6 @@ export class Attachments implements Host, Attached {
 
   addReferrer (referrer: Referrer): void {
     this.referrers.push(referrer)
-  }
-
-  returnRemovedItem (): void {
-    this.returnsRemoved = true
   }
 
   matchAnySegment (): void {

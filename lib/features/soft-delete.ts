@@ -67,8 +67,8 @@ export function softDelete<Item extends object = Record<string, unknown>> (
           }
         })
       }
-      host.describe((operation, { at }, { components, addsProblemProperties }) => {
-        if (at === 'item') operation.responses[410] = describeProblemResponse(components, 410, addsProblemProperties)
+      host.describe((operation, { at }, { components }) => {
+        if (at === 'item') operation.responses[410] = describeProblemResponse(components, 410)
       })
     }
   }

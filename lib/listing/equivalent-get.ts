@@ -8,10 +8,8 @@ const maxLength = 2000
 
 /** Builds the query string that is equivalent to a QUERY (RFC 10008, section 2.4); undefined if there is none. */
 export function buildEquivalentGet (lists: Lists, listQuery: ListQuery): string | undefined {
-  const { type: { id }, limit: { maximum }, parameters: known } = lists
+  const { type: { id }, parameters: known } = lists
   const { filter, search, order, fields, limit, cursor, offset, count, features = {} } = listQuery
-  // Only query syntaxes of clients support a greater limit.
-  if (limit !== undefined && limit > maximum) return undefined
   if (listQuery.isInexpressible === true) return undefined
 
   const parameters = new URLSearchParams()

@@ -3,7 +3,7 @@ import type { Condition, Order, Query, Supports } from '../storage/contract.ts'
 import type { ListFilter } from './list-query.ts'
 import { findQueryable } from './queryable.ts'
 import type { QueryableProperty } from './queryable.ts'
-import type { QuerySyntax, QueryParameter } from './query-parameter.ts'
+import type { QueryParameter } from './query-parameter.ts'
 
 /** How many items can come before a page. The further, the more a storage has to read. */
 export const maxOffset = 10_000
@@ -47,8 +47,6 @@ export interface Lists {
   readonly parameters: ReadonlySet<string>
   /** The query parameters of features. */
   readonly featureParameters: ReadonlyMap<string, QueryParameter>
-  /** The query strings of clients that lists understand as well. */
-  readonly querySyntaxes: readonly QuerySyntax[]
   /** Whether a function of the definition needs the whole item, whatever the client selects. */
   readonly needsWholeItems: boolean
   /** The relations that this query refers to; undefined if it refers to none. */
@@ -57,7 +55,7 @@ export interface Lists {
 
 /** What the definition and its features state about lists. */
 export interface ListSettings
-  extends Pick<Lists, 'order' | 'limit' | 'offset' | 'featureParameters' | 'querySyntaxes' | 'needsWholeItems'> {
+  extends Pick<Lists, 'order' | 'limit' | 'offset' | 'featureParameters' | 'needsWholeItems'> {
   readonly filter?: readonly string[] | undefined
   readonly sort?: readonly string[] | undefined
   readonly search?: readonly string[] | undefined
@@ -67,7 +65,7 @@ export interface ListSettings
 /** Derives how lists can be queried from the type of the items, the options and the support of the storage. */
 export function deriveLists (type: ItemType, settings: ListSettings): Lists {
   const { order, limit, offset, filter, sort, search = [], supports } = settings
-  const { featureParameters, querySyntaxes, needsWholeItems } = settings
+  const { featureParameters, needsWholeItems } = settings
   const known = findQueryable(type)
   const ordered = new Map([...known].filter(([, property]) => property.ordered))
   const comparable = supports.arrays === true ? known : new Map([...known].filter(([, { isArray }]) => !isArray))
@@ -95,7 +93,6 @@ export function deriveLists (type: ItemType, settings: ListSettings): Lists {
       ...search.length > 0 ? ['q'] : []
     ]),
     featureParameters,
-    querySyntaxes,
     needsWholeItems
   }
 }
@@ -129,7 +126,6 @@ export function openLists (lists: Lists, type: ItemType, supports: Supports): Li
     search,
     offset: lists.offset,
     featureParameters: new Map(),
-    querySyntaxes: lists.querySyntaxes,
     needsWholeItems,
     supports
   })

@@ -20,8 +20,6 @@ export function buildPageLinks (
 ): Record<string, Link> {
   const { cursor, offset, filter, search: text, order = lists.order } = listQuery
   const links: Record<string, Link> = {}
-  // Clients with a query syntax of their own continue by their offset.
-  if (offset !== undefined && !hasParameter(search, 'offset')) return links
   const isFirst = cursor === undefined && offset === undefined
   if (isFirst && !page.more) return links
 
@@ -45,10 +43,6 @@ export function buildPageLinks (
 /** A page by offset continues by cursor as well: items that come or go in between then move none to another page. */
 function removePlace (search: string): string {
   return search.split('&').filter((parameter) => !['cursor', 'offset'].includes(getName(parameter))).join('&')
-}
-
-function hasParameter (search: string, name: string): boolean {
-  return search.split('&').some((parameter) => getName(parameter) === name)
 }
 
 /** Decodes the name, because it may be written as `%63ursor`. */

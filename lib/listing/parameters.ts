@@ -1,6 +1,5 @@
 import type { Lists } from './lists.ts'
-import { maxDepth } from '../formats/i-json-reader.ts'
-import { isDeeperThan, isStringArray } from '../http/json-value.ts'
+import { isStringArray } from '../http/json-value.ts'
 import { maxWords, parseWords } from '../storage/search-words.ts'
 import { joinNames } from './join-names.ts'
 import { maxOffset, maxSearchLength } from './lists.ts'
@@ -28,19 +27,6 @@ export function parseNumber (text: string): number | string {
 export function parseBoolean (text: string): boolean | string {
   if (text === 'true') return true
   return text === 'false' ? false : text
-}
-
-/**
- * Parses the text of a parameter of clients such as react-admin, which is JSON. Returns undefined if it is malformed,
- * or deeper than content can be: what is done with it would use up the stack.
- */
-export function parseJsonText (text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isDeeperThan(value, maxDepth) ? undefined : value
-  } catch {
-    return undefined
-  }
 }
 
 export function isLimit (value: unknown, maximum: number): value is number {

@@ -1,4 +1,3 @@
-import type { Problem } from '../http/problems.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { ListQuery } from './list-query.ts'
 import type { Lists } from './lists.ts'
@@ -18,22 +17,4 @@ export interface QueryParameter {
   readonly ofText: (text: string) => unknown
   /** What the value adds to the query; or, as a text, what it must be. */
   readonly read: (lists: Lists, value: unknown) => ListQuery | string
-}
-
-export type ClientParameters = Readonly<Record<string, unknown>>
-
-/** A query string, read in the syntax of a client. */
-export interface Translation {
-  readonly listQuery: ListQuery
-  /** The parameters that do not belong to the syntax. */
-  readonly rest: ClientParameters
-}
-
-/** Another way to write the query string of a list. */
-export interface QuerySyntax {
-  translate (lists: Lists, parameters: ClientParameters): Translation | Problem
-  /** How it requests related items, also of a single item; undefined if it does not. */
-  readonly embedding: { readonly parameter: string, names (value: unknown): unknown } | undefined
-  /** Its parameters, for OpenAPI. */
-  readonly parameters: Readonly<Record<string, JsonSchema>>
 }

@@ -6,9 +6,8 @@ import type { Condition } from '../storage/contract.ts'
 import { parseCondition, parseFilterKey, parseOperand, suggestKeys } from './conditions.ts'
 import { FilterCost } from './filter-cost.ts'
 import { getParameter } from './parameters.ts'
-import { addPart, combineFilters, mergeQueries } from './list-query.ts'
+import { addPart, combineFilters } from './list-query.ts'
 import type { ListFilter, ListQuery } from './list-query.ts'
-import type { ClientParameters, Translation } from './query-parameter.ts'
 
 /** The parts of a request that its query depends on. */
 export type QueryRequest = Pick<Request, 'query' | 'search'>
@@ -33,23 +32,8 @@ export function parseListQuery (
         'Use the method QUERY, whose content can be longer.'
     })
   }
-  const listQuery = lists.querySyntaxes.length === 0
-    ? parseParameters(lists, request, allowed)
-    : parseWithSyntaxes(lists, request, allowed)
+  const listQuery = parseParameters(lists, request, allowed)
   return listQuery instanceof Problem ? listQuery : checkCost(listQuery.filter) ?? listQuery
-}
-
-function parseWithSyntaxes (
-  lists: Lists,
-  request: QueryRequest,
-  allowed: readonly string[] | undefined
-): ListQuery | Problem {
-  const translation = allowed === undefined
-    ? translateQuery(lists, request.query)
-    : translateEmbedding(lists, request.query)
-  if (translation instanceof Problem) return translation
-  const listQuery = parseParameters(lists, { ...request, query: translation.rest }, allowed)
-  return listQuery instanceof Problem ? listQuery : mergeQueries(listQuery, translation.listQuery)
 }
 
 function checkCost (filter: ListFilter | undefined): Problem | undefined {
@@ -108,32 +92,4 @@ function toUnknownParameterProblem (
     detail: `The query parameter ${JSON.stringify(name)} is unknown. Available: ${known.join(', ')}.${suggestion}`,
     properties: { parameter: name }
   })
-}
-
-/** Translates the query string of a list. Each syntax reads the parameters that the previous ones left. */
-function translateQuery (lists: Lists, parameters: ClientParameters): Translation | Problem {
-  let translation = translateEmbedding(lists, parameters)
-  for (const syntax of lists.querySyntaxes) {
-    if (translation instanceof Problem) return translation
-    const next = syntax.translate(lists, translation.rest)
-    if (next instanceof Problem) return next
-    translation = { listQuery: mergeQueries(translation.listQuery, next.listQuery), rest: next.rest }
-  }
-  return translation
-}
-
-/** Translates the parameter that embeds related items. It is the only one that a single item supports. */
-function translateEmbedding (lists: Lists, parameters: ClientParameters): Translation | Problem {
-  const expand = getParameter(lists, 'expand')
-  const syntax = lists.querySyntaxes.find(({ embedding }) => {
-    return embedding !== undefined && parameters[embedding.parameter] !== undefined
-  })
-  const embedding = syntax?.embedding
-  if (expand === undefined || embedding === undefined) return { listQuery: {}, rest: parameters }
-  const { [embedding.parameter]: value, ...rest } = parameters
-  const names = embedding.names(value)
-  const listQuery = expand.read(lists, names)
-  if (typeof listQuery === 'string') return badParameter(embedding.parameter, listQuery)
-  // Messages name the parameter that the client has sent.
-  return { listQuery: { ...listQuery, expand: { [embedding.parameter]: names } }, rest }
 }

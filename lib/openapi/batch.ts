@@ -86,7 +86,7 @@ function buildOperation (components: Components, described: DescribedBatch, { is
         }
       },
       409: describeRefusal(components),
-      ...Object.fromEntries(statuses.map((status) => [status, describeProblemResponse(components, status, false)]))
+      ...Object.fromEntries(statuses.map((status) => [status, describeProblemResponse(components, status)]))
     }
   }
 }
@@ -139,7 +139,7 @@ function describeResult (components: Components): Reference {
 function describeRefusal (components: Components): Reference {
   return components.reference('responses', 'BatchFailed', () => {
     const problem = describeProblem(components)
-    const { properties, ...known } = buildProblemSchema(false)
+    const { properties, ...known } = buildProblemSchema()
     const schema = components.reference('schemas', 'BatchProblem', () => ({
       ...known,
       description: 'The problem of a batch (RFC 9457). Nothing was written',

@@ -1,6 +1,5 @@
 import type { Collection } from '../collection.ts'
 import type { Format, Formatted } from '../formats/format.ts'
-import { maxValues } from '../listing/conditions.ts'
 import type { CustomAction } from '../engine/action-info.ts'
 import { isObject } from '../http/json-value.ts'
 import { getValidator } from '../schema/validation.ts'
@@ -57,10 +56,8 @@ export class Contents implements DescribedContents {
   }
 
   list (): Content {
-    const { limit: { maximum }, querySyntaxes } = this.#collection.lists
+    const { limit: { maximum: maxItems } } = this.#collection.lists
     const items = this.#collection.type.messages.read
-    // Clients with a query syntax of their own can request many items by their ids.
-    const maxItems = querySyntaxes.length === 0 ? maximum : Math.max(maximum, maxValues)
     return this.#build(this.#formats, {
       schema: (format) => {
         const list = { type: 'array', maxItems, items: addRelated(this.#components, this.#collection, items, format) }

@@ -126,7 +126,6 @@ export function buildOperation (components: Components, context: OperationContex
     ...content && { requestBody: { required: !isContentOptional, content: content(contents) } },
     responses: buildResponses(components, context, contents)
   }
-  const tools = { components, contents, addsProblemProperties: collection.attached.hooks.onProblem.length > 0 }
-  for (const describe of collection.attached.descriptions) describe(operation, info, tools)
+  for (const describe of collection.attached.descriptions) describe(operation, info, { components, contents })
   return components.convert(operation)
 }

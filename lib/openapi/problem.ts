@@ -47,22 +47,8 @@ const problemProperties: Readonly<Record<string, JsonSchema>> = {
 
 const required = ['type', 'title', 'status', 'detail']
 
-/** Admin clients read errors as an object. */
-const errorsByField: JsonSchema = {
-  type: 'object',
-  maxProperties: 100_000,
-  description: 'The validation errors, by field name'
-}
-
-export function buildProblemSchema (addsProblemProperties: boolean): JsonSchema {
-  const properties = addsProblemProperties
-    ? {
-        ...problemProperties,
-        errors: { anyOf: [problemProperties.errors, errorsByField] },
-        message: { ...text, description: 'The problem as one text, for clients that show nothing else' }
-      }
-    : problemProperties
-  return { type: 'object', description: 'A problem (RFC 9457)', required, properties }
+export function buildProblemSchema (): JsonSchema {
+  return { type: 'object', description: 'A problem (RFC 9457)', required, properties: problemProperties }
 }
 
 /** Headers that only some statuses have. */
@@ -78,32 +64,19 @@ function getHeaders ({ supportsQuery }: Components, status: number): ResponseHea
   return supportsQuery && (status === 400 || status === 415) ? [...headers, 'Accept-Query'] : headers
 }
 
-/** Problems with the properties that features add are other components. */
-function getSuffix (addsProblemProperties: boolean): string {
-  return addsProblemProperties ? 'WithAdditions' : ''
-}
-
 /** Describes the content of problems. */
-export function describeProblem (components: Components, addsProblemProperties = false): Reference {
-  const name = `Problem${getSuffix(addsProblemProperties)}`
-  return components.reference('schemas', name, () => buildProblemSchema(addsProblemProperties))
+export function describeProblem (components: Components): Reference {
+  return components.reference('schemas', 'Problem', buildProblemSchema)
 }
 
-/**
- * Describes the response of a status, with all its problems. `addsProblemProperties`: whether features add properties
- * to problems.
- */
-export function describeProblemResponse (
-  components: Components,
-  status: number,
-  addsProblemProperties: boolean
-): Reference {
-  const name = toPascalCase(getStatusPhrase(status)) + getSuffix(addsProblemProperties)
+/** Describes the response of a status, with all its problems. */
+export function describeProblemResponse (components: Components, status: number): Reference {
+  const name = toPascalCase(getStatusPhrase(status))
   return components.reference('responses', name, () => {
     const rows = Object.entries(problems).filter(([name, row]) => {
       return row.status === status && !batchProblems.includes(name)
     })
-    const schema = describeProblem(components, addsProblemProperties)
+    const schema = describeProblem(components)
     const [name, row] = rows[0] ?? []
     const example = { type: 'about:blank', title: getStatusPhrase(status), status, detail: row?.detail, code: name }
     return {

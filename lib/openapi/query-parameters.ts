@@ -69,7 +69,7 @@ export function describeListParameter (lists: Lists, name: string): JsonSchema {
 
 /** Returns the schemas of the parameters by name. */
 function getSchemas (lists: Lists, operation: OperationName): Record<string, JsonSchema> {
-  const { parameters: offered, filterable, querySyntaxes } = lists
+  const { parameters: offered, filterable } = lists
   const available = { list: [...offered], read: getItemParameters(lists) }
   const names = operation === 'list' || operation === 'read' ? available[operation] : ['q']
   const schemas: Record<string, JsonSchema> = {}
@@ -78,8 +78,7 @@ function getSchemas (lists: Lists, operation: OperationName): Record<string, Jso
   }
   if (operation === 'read') return schemas
   for (const [name, key] of getFilterKeys(filterable, offered)) schemas[name] = describeFilter(key)
-  if (operation !== 'list') return schemas
-  return Object.assign(schemas, ...querySyntaxes.map(({ parameters }) => parameters))
+  return schemas
 }
 
 const conditions: Readonly<Record<FilterKey['is'], string>> = {

@@ -254,14 +254,8 @@ export function buildResponses (
       ...content && { content: content(contents) }
     }
   }
-  // Some admin clients need the deleted item, and get it without a preference.
-  if (operation.name === 'remove' && operation.at === 'item' && collection.attached.returnsRemoved) {
-    responses[200] = { ...responses['2XX']!, description: 'The deleted item' }
-    delete responses['2XX']
-  }
-  const addsProblemProperties = collection.attached.hooks.onProblem.length > 0
   for (const { status, applies } of problemCases) {
-    if (applies(context)) responses[status] = describeProblemResponse(components, status, addsProblemProperties)
+    if (applies(context)) responses[status] = describeProblemResponse(components, status)
   }
   return responses
 }

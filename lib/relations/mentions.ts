@@ -1,7 +1,6 @@
 import type { Collection } from '../collection.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import { parseJsonText } from '../listing/parameters.ts'
 import { maxLevels } from '../listing/relation-limits.ts'
 
 /** The relations that a query refers to, and those of their items. */
@@ -47,8 +46,7 @@ function visit (value: unknown, place: Place): void {
     for (const [name, part] of Object.entries(value)) {
       if (isDefaultOption(place.collection, name, part)) continue
       visitText(name, part, place)
-      // The filter of a client such as react-admin. If it is malformed, it is refused when the query is parsed.
-      visit(name === 'filter' && typeof part === 'string' ? parseJsonText(part) : part, follow(name, place))
+      visit(part, follow(name, place))
     }
   }
 }
@@ -65,7 +63,7 @@ export function isDefaultOption ({ attached: { relations } }: Collection, parame
   return option === 'limit' ? text === String(relation.limit) : option === 'count' && text === 'false'
 }
 
-const namesInValues = /(?:^|\.)(?:expand|sort|embed|_embed|_sort)$/
+const namesInValues = /(?:^|\.)(?:expand|sort)$/
 
 function visitText (name: string, value: unknown, place: Place): void {
   if (!namesInValues.test(name)) return

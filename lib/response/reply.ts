@@ -72,17 +72,7 @@ const noStoreForCallers: Caching = { policy: { ...noStore.policy, dependsOnCalle
 export interface ProblemSource extends Pick<Collection, 'access'> {
   readonly http: Pick<Collection['http'], 'challenge' | 'formats'>
   readonly app: Pick<Collection['app'], 'service'>
-  readonly attached: Pick<Collection['attached'], 'parent'> & {
-    readonly hooks: Pick<Collection['attached']['hooks'], 'onProblem'>
-  }
-}
-
-/** Adds the properties of features to the problem. */
-function completeProblem ({ attached: { hooks: { onProblem } } }: ProblemSource, problem: Problem): Problem {
-  if (onProblem.length === 0) return problem
-  const added = onProblem.map((hook) => hook(problem))
-  const properties: Record<string, unknown> = Object.assign({}, problem.properties, ...added)
-  return { ...problem, properties }
+  readonly attached: Pick<Collection['attached'], 'parent'>
 }
 
 /** Sets the status and the headers of a problem, and returns the content, which Fastify sends. */
@@ -98,7 +88,7 @@ export function prepareProblem (
   if (problem.status === 401 && !reply.hasHeader('www-authenticate')) {
     headers['www-authenticate'] ??= buildChallenge(received.authorization, collection.http.challenge)
   }
-  const content = formatProblem(completeProblem(collection, problem), collection.app.service.problems, instance)
+  const content = formatProblem(problem, collection.app.service.problems, instance)
   const page = renderProblemPage(collection, { content, accept: received.accept })
   const response = {
     status: problem.status,

@@ -134,7 +134,7 @@ class HttpOperation implements Operation {
     this.check = !isReadRequest(action) && dependsOnItem(request)
       ? (entry) => checkPreconditions(request, entry)
       : undefined
-    this.returnsRemoved = action.name === 'remove' && action.at === 'item' && returnsRemoved(collection, request)
+    this.returnsRemoved = action.name === 'remove' && action.at === 'item' && returnsRemoved(request)
   }
 
   getRawQuery (): unknown {

@@ -168,18 +168,18 @@ function respondWithOutput (request: Request, output: object, schema: JsonSchema
 }
 
 /** Whether a DELETE responds with the removed item. */
-export function returnsRemoved ({ attached }: Collection, { preferences: { return: preferred } }: Request): boolean {
-  return preferred === undefined ? attached.returnsRemoved : preferred === 'representation'
+export function returnsRemoved ({ preferences }: Request): boolean {
+  return preferences.return === 'representation'
 }
 
 function renderRemoved (collection: Collection, request: Request, removed: Entry<object> | undefined): Response {
-  if (removed === undefined || !returnsRemoved(collection, request)) return noContent()
-  const { format, presentation, preferences: { return: preferred } } = request
+  if (removed === undefined || !returnsRemoved(request)) return noContent()
+  const { format, presentation } = request
   const content = renderWritten(collection, request, () => {
     return renderContent(presentation, removed, { format, path: getCollectionPath(request) })
   })
   if (content === undefined) return noContent()
-  return ok(content, { 'content-type': format.mediaType }, preferred && { return: 'representation' })
+  return ok(content, { 'content-type': format.mediaType }, { return: 'representation' })
 }
 
 function renderMany (collection: Collection, request: Request, entries: ReadonlyArray<Entry<object>>): Response {

@@ -68,7 +68,6 @@ export const auditRules: Readonly<Record<string, AuditRule>> = {
     check: ({ refusal: { headers }, collection: { actions, attached } }) => {
       if (headers['access-control-allow-origin'] === undefined) return undefined
       const wanted = [...actions].map((action) => headersByAction[action])
-      if (attached.querySyntaxes.length > 0) wanted.push('X-Total-Count')
       // The response has the item.
       if ([...attached.actions.values()].some(({ at, output }) => at === 'item' && output === undefined)) {
         wanted.push('ETag')

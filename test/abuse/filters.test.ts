@@ -3,8 +3,7 @@ import { test } from 'tap'
 import { define } from '../../lib/index.ts'
 import type { Thing } from '../../lib/storage/conformance.ts'
 import type { Adapter, Context, Filter } from '../../lib/index.ts'
-import type { Definition, Feature } from '../../lib/index.ts'
-import { jsonServer, reactAdmin, refine } from '../features/all.ts'
+import type { Definition } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { build, request } from '../app.ts'
 import { databases } from '../storage/databases.ts'
@@ -23,52 +22,6 @@ const wide = (storage: Adapter<object>): Definition =>
     }),
     storage
   } as never)
-
-test('the limit on filter conditions also applies to client dialects', async (t) => {
-  const conditions = (count: number) => Object.fromEntries(names.slice(0, count).map((name) => [name, 1]))
-  const forms: ReadonlyArray<readonly [dialect: Feature<object>, url: (count: number) => string]> = [
-    [reactAdmin(), (count) => `filter=${encodeURIComponent(JSON.stringify(conditions(count)))}`],
-    [
-      jsonServer(),
-      (count) =>
-        names
-          .slice(0, count)
-          .map((name) => `${name}_gte=1`)
-          .join('&')
-    ],
-    [
-      refine(),
-      (count) =>
-        names
-          .slice(0, count)
-          .map((name) => `${name}_ne=1`)
-          .join('&')
-    ]
-  ]
-  for (const [dialect, url] of forms) {
-    const profile = dialect.name
-    const app = await build(t, wide(memory() as Adapter<object>).with(dialect))
-    t.equal((await request(app, `GET /wide?${url(100)}`)).statusCode, 200, profile)
-    t.match(
-      (await request(app, `GET /wide?${url(101)}`)).json(),
-      { status: 400, code: 'invalid-query', detail: /at most 100 conditions/ },
-      profile
-    )
-    t.match(
-      (
-        await request(
-          app,
-          `GET /wide?${url(60)}&${names
-            .slice(60, 101)
-            .map((name) => `${name}=1`)
-            .join('&')}`
-        )
-      ).json(),
-      { status: 400, code: 'invalid-query' },
-      `${profile} beside our own`
-    )
-  }
-})
 
 for (const { name, skip, open } of [{ name: 'memory', skip: false, open: undefined }, ...databases]) {
   test(`${name}: the largest allowed filter and the longest allowed lists return results`, { skip }, async (t) => {

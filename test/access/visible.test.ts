@@ -10,8 +10,6 @@ import type { AccessOptions, Definition, Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 import { bulk } from '../../lib/features/bulk.ts'
-import { jsonServer } from '../../lib/features/query-syntaxes/json-server.ts'
-import { reactAdmin } from '../../lib/features/query-syntaxes/react-admin.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { modified, request as sendRequest } from '../app.ts'
 import { controlClock } from '../clock.ts'
@@ -132,7 +130,7 @@ test('a restricted property is visible only to permitted callers in every repres
 test('a caller cannot filter, sort, select or page by a property that it cannot see', async (t) => {
   const request = await serve(
     t,
-    people({ list: { search: ['name', 'notes.text'], order: ['-salary'] } }).with(jsonServer(), reactAdmin())
+    people({ list: { search: ['name', 'notes.text'], order: ['-salary'] } })
   )
   for (const query of [
     'salary=100',
@@ -142,11 +140,7 @@ test('a caller cannot filter, sort, select or page by a property that it cannot 
     'sort=salary',
     'sort=-salary',
     'fields=salary',
-    'fields=name,notes',
-    '_sort=salary',
-    'salary_gte=1',
-    'range=[0,1]&sort=["salary","ASC"]',
-    'filter={"salary":100}'
+    'fields=name,notes'
   ]) {
     const answer = await request(`GET /people?${query}`, 'ada')
     t.equal(answer.statusCode, 400, query)
@@ -218,7 +212,7 @@ test('writing a property that the caller cannot see returns 422 as an unknown pr
 })
 
 test('PUT and PATCH keep properties that the caller cannot see', async (t) => {
-  const request = await serve(t, people().with(reactAdmin()))
+  const request = await serve(t, people())
   const readHidden = async (): Promise<unknown> => {
     const { salary, notes } = (await request('GET /people/1', 'hr')).json()
     return { salary, notes }

@@ -3,7 +3,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
-import { reactAdmin } from '../../lib/features/query-syntaxes/react-admin.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { define } from '../../lib/index.ts'
 import type { AccessOptions, StatementEvent } from '../../lib/index.ts'
@@ -32,7 +31,7 @@ test('a reference is never the name of a parameter, nor in a value that contains
   const calls: string[] = []
   const storage = memory()
   const { articles, users } = relate({
-    articles: define({ name: 'articles', schema: Article, id, storage }).with(reactAdmin()),
+    articles: define({ name: 'articles', schema: Article, id, storage }),
     users: define({
       name: 'users',
       schema: User,
@@ -52,9 +51,7 @@ test('a reference is never the name of a parameter, nor in a value that contains
     ['{a#/id}', /has a reference in the name of a parameter/],
     ['expand={a#/id}', /has a reference in "expand"/],
     ['text=a1&s%6Frt=-{a#/id}', /has a reference in "sort"/],
-    ['expand=author&expand.author.sort={a#/text}', /has a reference in "expand.author.sort"/],
-    ['filter=%7B%22text%22:%22{a#/text}%22%7D', /has a reference in "filter"/],
-    ['embed={a#/text}', /has a reference in "embed"/]
+    ['expand=author&expand.author.sort={a#/text}', /has a reference in "expand.author.sort"/]
   ] as const) {
     const response = await send(search)
     t.equal(response.statusCode, 422, search)

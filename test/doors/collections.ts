@@ -43,10 +43,7 @@ const featuresByName: Readonly<Record<string, (authors: Authors) => Feature<Note
   }),
   bulk: () => features.bulk({ maximum: 2, update: true, remove: true }),
   idempotency: () => features.idempotency(),
-  jsonServer: () => features.jsonServer(),
-  reactAdmin: () => features.reactAdmin(),
   redirects: () => features.redirects({ to: ({ id }) => (id === 'old' ? { href: '/elsewhere' } : undefined) }),
-  refine: () => features.refine(),
   softDelete: () => features.softDelete({ property: 'deletedAt', allow: ({ caller }) => caller === 'root' }),
   timeout: () => features.timeout(600_000),
   within: (authors) => features.within(authors, 'authorId')

@@ -94,8 +94,8 @@ export const steps: readonly Step[] = [
     request: { method: 'GET', target: '?expand=author' }
   },
   {
-    title: 'list as a client of json-server',
-    request: { method: 'GET', target: '?_start=0&_end=1' }
+    title: 'list by offset',
+    request: { method: 'GET', target: '?offset=1&limit=1' }
   },
   {
     title: 'replace',

@@ -39,11 +39,8 @@ const known: Readonly<Record<string, () => Feature<typeof Note.static, unknown>>
   action: () => features.action('archive', { run: () => {} }),
   bulk: () => features.bulk({ update: true, remove: true }),
   idempotency: () => features.idempotency(),
-  jsonServer: () => features.jsonServer(),
   maintenance: () => maintenance,
-  reactAdmin: () => features.reactAdmin(),
   redirects: () => features.redirects({ to: () => undefined }),
-  refine: () => features.refine(),
   softDelete: () => features.softDelete({ property: 'deletedAt', allow: () => true }),
   timeout: () => features.timeout(600_000),
   within: () => features.within(define({ name: 'parents', schema: Note, storage: memory() }), 'parentId')
@@ -67,7 +64,7 @@ test('the layers of every pair of features are in the recorded order, over HTTP 
   const text = lines.join('\n')
   if (process.env.RECORD === 'true') writeFileSync(file, text)
   t.equal(text, existsSync(file) ? readFileSync(file, 'utf8') : '')
-  t.equal(lines.length, 132)
+  t.equal(lines.length, 72)
 })
 
 test('features that each must surround the other are refused', async (t) => {

@@ -828,7 +828,12 @@ test('formats are negotiated by q-values, and 406 lists them (RFC 9110, sections
       const answer = await request(app, target, { content: target.startsWith('G') ? undefined : {}, fields: { accept } })
       t.equal(answer.statusCode, 406, target)
       t.equal(answer.headers['content-type'], 'application/problem+json')
-      t.strictSame(answer.json().available, ['application/json', 'application/hal+json', 'application/xml'])
+      t.strictSame(answer.json().available, [
+        'application/json',
+        'application/hal+json',
+        'application/xml',
+        'application/vnd.fastify-collections.entries+json'
+      ])
     }
   }
   t.equal((await request(app, `DELETE ${at}`, { fields: { accept: 'image/png' } })).statusCode, 204)

@@ -3,8 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import { registry } from '../../lib/index.ts'
 import type { Options } from '../../lib/index.ts'
-import { jsonServer } from '../../lib/features/query-syntaxes/json-server.ts'
-import { reactAdmin } from '../../lib/features/query-syntaxes/react-admin.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { build, request } from '../app.ts'
 import { define } from '../define.ts'
@@ -141,26 +139,6 @@ test('code and scopes filter by arrays, too', async (t) => {
     t.equal(changed.statusCode, 422)
     const pointer = `/${filter.property}`
     t.same(changed.json().errors, [{ pointer, message: 'is outside the scope of the caller' }])
-  }
-})
-
-test('admin clients filter by arrays in their syntax', async (t) => {
-  for (const [feature, queries] of [
-    [jsonServer(), { 'tags=a': '1', 'tags=a&tags=A': '12', 'sizes_inc=2': '13', 'sizes_inc_any=1,2': '13' }],
-    [reactAdmin(), {
-      'filter={"tags":"a"}': '1',
-      'filter={"tags":["a","b,c","A"]}': '12',
-      'filter={"tags":null}': '3',
-      'filter={"sizes_inc":2}': '13',
-      'filter={"sizes_inc_any":[1,2]}': '13',
-      'filter={"tags.contains":"a"}': '1'
-    }]
-  ] as const) {
-    const app = await build(t, define(noteOptions()).with(feature))
-    await createNotes(app)
-    for (const [search, expected] of Object.entries(queries)) {
-      t.equal(getIds(await request(app, `GET /notes?${encodeURI(search)}`)).join(''), expected, search)
-    }
   }
 })
 

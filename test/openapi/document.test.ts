@@ -131,7 +131,7 @@ test('every operation has an id, a tag, a summary, parameters, content and every
   t.strictSame(statuses('/users/{id}', 'delete'), withShared(204, 404, 409))
   t.equal(Object.keys(document.paths['/users/{id}']!.delete!.responses)[0], '204', 'the usual status is the first')
   t.match(document.paths['/users/{id}']!.delete!.responses['2XX'], { description: /^The deleted item \(200\)/ })
-  t.strictSame(statuses('/goods/{id}', 'delete'), withShared(200, 204, 404, 409))
+  t.strictSame(statuses('/goods/{id}', 'delete'), withShared(204, 404, 409))
   t.strictSame(statuses('/users/{id}/rename', 'post'), withShared(200, 204, 404, 406, 409, 413, 415, 422))
   t.strictSame(statuses('/users/summary', 'post'), withoutPreconditions(200, 406, 409, 413, 415, 422))
   t.match(document.paths['/users/{id}/rename']!.post, {
@@ -212,8 +212,6 @@ test('every operation has an id, a tag, a summary, parameters, content and every
       getHeaderNames('/users', 'get', 200).includes(name)
     )
   )
-  t.notOk(getHeaderNames('/users', 'get', 200).includes('Content-Range'))
-  t.ok(getHeaderNames('/goods', 'get', 200).includes('Content-Range'))
   t.ok(['Location', 'Content-Location', 'ETag'].every((name) => getHeaderNames('/users', 'post', 201).includes(name)))
   t.strictSame(
     Object.keys((document.components.responses!.TooManyRequests as unknown as Answer).headers!).includes('Retry-After'),
@@ -221,12 +219,6 @@ test('every operation has an id, a tag, a summary, parameters, content and every
   )
   const getQueryParams = (path: string) =>
     document.paths[path]!.get!.parameters.filter((parameter) => parameter.in === 'query')
-  t.ok(
-    ['range', 'filter', '_start', '_end', '_sort', '_order'].every((name) =>
-      getQueryParams('/goods').some((parameter) => parameter.name === name)
-    ),
-    'the query parameters of react-admin are documented'
-  )
   t.match(
     getQueryParams('/users/{parent}/articles').find(({ name }) => name === 'expand'),
     { style: 'form', explode: false, schema: { type: 'array', items: { enum: ['writer'] } } }
@@ -396,7 +388,6 @@ test('OpenAPI 3.2 describes QUERY as the operation query, and 3.1 and 3.0 do not
   for (const status of ['BadRequest', 'UnsupportedMediaType']) {
     t.ok('Accept-Query' in (document.components.responses![status] as unknown as Answer).headers!, status)
   }
-  t.ok('Content-Range' in document.paths['/goods']!.query!.responses['200']!.headers!, 'features complete it')
 
   const hidden = await buildDocument(t, [notes()], { openapi: '3.2.0' }, {
     transform: ({ schema, url, route }: { schema: object; url: string; route: { method: string } }) => ({
@@ -589,7 +580,7 @@ test('responses match the document: status, headers, media type and content', as
   await send(`DELETE ${user}`, '/users/{id}', { fields: { prefer: 'return=representation' } })
 
   const good = await send('POST /goods', '/goods', { content: { label: 'x' } })
-  await send('GET /goods?range=[0,9]', '/goods')
+  await send('GET /goods?offset=1&limit=9', '/goods')
   await send('POST /goods', '/goods', { content: { label: 1 } })
   await send(`DELETE ${good.headers.location}`, '/goods/{id}')
   t.strictSame(

@@ -10,8 +10,6 @@ import { action } from '../../lib/features/action.ts'
 import { aggregates } from '../../lib/features/aggregates.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { relate } from '../../lib/relations/relate.ts'
-import { reactAdmin } from '../../lib/features/query-syntaxes/react-admin.ts'
-import { refine } from '../../lib/features/query-syntaxes/refine.ts'
 import { within } from '../../lib/features/within.ts'
 import { define } from '../define.ts'
 
@@ -116,7 +114,7 @@ export const goods = define({
   formats: [json, html],
   schema: Type.Object({ id: Type.String({ ...uuid, readOnly: true }), label: Type.String(line(100)) }),
   storage: memory()
-}).with(reactAdmin(), refine())
+})
 
 interface Described {
   headers?: Record<string, unknown>

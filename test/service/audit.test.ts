@@ -16,7 +16,6 @@ import type { Definition } from '../../lib/index.ts'
 import type { ServiceOptions } from '../../lib/service/service.ts'
 import { auditRules } from '../../lib/service/audit.ts'
 import { action } from '../../lib/features/action.ts'
-import { reactAdmin } from '../../lib/features/query-syntaxes/react-admin.ts'
 import { logged, notes, request, users } from '../app.ts'
 
 // Each finding with the real plugin, in a wrong and in a correct configuration.
@@ -85,15 +84,6 @@ const cases: ReadonlyArray<readonly [what: string, found: readonly string[], giv
     {
       before: async (app) => app.register(cors, { origin: '*', strictPreflight: false, exposedHeaders: 'ETag, Link' }),
       collections: [notes({ actions: ['list', 'read'] })]
-    }
-  ],
-  [
-    'CORS without the total that react-admin needs',
-    ['CORS_FIELDS'],
-    {
-      before: async (app) =>
-        app.register(cors, { origin: '*', ...corsOptions(), exposedHeaders: 'ETag, Link, Location' }),
-      collections: [notes().with(reactAdmin())]
     }
   ],
   [

@@ -8,10 +8,7 @@ import type { ItemOf, PropertyOf, StaticOf } from '../../lib/schema/static.ts'
 import { bulk } from 'fastify-collections/bulk'
 import type { AddedBulk } from 'fastify-collections/bulk'
 import { idempotency } from 'fastify-collections/idempotency'
-import { jsonServer } from 'fastify-collections/json-server'
-import { reactAdmin } from 'fastify-collections/react-admin'
 import { redirects } from 'fastify-collections/redirects'
-import { refine } from 'fastify-collections/refine'
 import { softDelete } from 'fastify-collections/soft-delete'
 import { timeout } from 'fastify-collections/timeout'
 import { memory } from '../../lib/storage/memory.ts'
@@ -365,11 +362,6 @@ test('a schema without a static type has items of unknown properties', () => {
   expect(plain).type.not.toBe<Definition<any>>()
   expect(plain).type.not.toBe<Definition<never>>()
   expect(plain).type.toBe<Definition<Record<string, unknown>>>()
-})
-
-test('a definition takes several query syntaxes', () => {
-  const users = define({ name: 'users', schema: User034, storage: memory() })
-  expect(users.with(reactAdmin(), jsonServer(), refine())).type.toBeAssignableTo<Definition>()
 })
 
 test('idempotency accepts actions that can be repeated, and seconds', () => {

@@ -73,7 +73,6 @@ function toConditionLists (lists: Lists, { parameters }: Offer): Lists {
       ...ofFeatures.map(([name]) => name).filter((name) => lists.parameters.has(name)),
       ...lists.parameters.has('q') ? ['q'] : []
     ]),
-    querySyntaxes: [],
     ...relations !== undefined && {
       relations: {
         get: (name) => relations.get(name),
