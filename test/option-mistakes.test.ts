@@ -199,7 +199,7 @@ test('mistakes say what to do', async (t) => {
     [call('softDelete', {}), /softDelete: property is undefined\. Make it the property .*softDelete\(\{ property: 'deletedAt' \}\)/],
     [call('idempotency', { actions: 'create' }), /actions is "create"\. Make it an array of "create" and "update"/],
     [call('idempotency', { required: 'yes' }), /required is "yes"\. Make it true or false/],
-    [call('idempotency', { lease: '5' }), /Both must be seconds/],
+    [call('idempotency', { lease: '5' }), /Both must be whole numbers of milliseconds/],
     [call('action', { run, safe: 'yes' }), /action\("cancel"\): safe is "yes"\. Make it true or false/],
     [call('action', { run, etag: true }), /etag is true\. Make it \{ required: true \}/],
     [call('action', { run, route: null }), /route is null\. Make it an object with options of a Fastify route/],

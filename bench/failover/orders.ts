@@ -18,5 +18,5 @@ export type Order = Static<typeof schema>
 export const timeLimit = 2000
 
 export function defineOrders (storage: SqlAdapter) {
-  return define({ name: 'orders', schema, storage }).with(timeout(timeLimit), idempotency({ lease: 5 }))
+  return define({ name: 'orders', schema, storage }).with(timeout(timeLimit), idempotency({ lease: 5000 }))
 }

@@ -11,7 +11,7 @@ import type { Caller } from './caller.ts'
 import { getState } from './request-state.ts'
 import type { Authorization, Identified } from './request-state.ts'
 import { dependsOnCaller } from './rules.ts'
-import type { AccessContext, AccessRules, Authenticate, Protected } from './rules.ts'
+import type { AccessContext, AccessRules, Authenticate, Protected, Rule } from './rules.ts'
 import { readScope } from './scope.ts'
 import type { Scope } from './scope.ts'
 import { findHidden } from './visible.ts'
@@ -95,22 +95,31 @@ export async function evaluateAccess (
   // If none are needed, invalid credentials are treated as none.
   if (access.allow[action] === 'public') return { caller, refusal: undefined }
   if (refusal !== undefined) return { caller, refusal }
-  return { caller, refusal: await evaluateRule(access, { caller, action, request: incoming }) }
+  return { caller, refusal: await evaluateActionRule(access, { caller, action, request: incoming }) }
 }
 
 /** Applies the rule of the action to a caller. Returns the refusal; undefined if the caller may go on. */
-async function evaluateRule (access: AccessRules, context: AccessContext): Promise<unknown> {
-  const rule = access.allow[context.action]
+function evaluateActionRule (access: AccessRules, context: AccessContext): Promise<unknown> {
+  // Definitions have a rule for each action.
+  return evaluateRule(access.allow[context.action]!, access, context)
+}
+
+/** Applies a rule to a caller. Returns the refusal; undefined if the caller may go on. */
+export async function evaluateRule (
+  rule: Rule,
+  access: Pick<AccessRules, 'authenticate'> | undefined,
+  context: AccessContext
+): Promise<unknown> {
   if (rule === 'public') return undefined
   let verdict: unknown
   try {
-    verdict = rule === 'authenticated' ? context.caller !== undefined : await rule!(context)
+    verdict = rule === 'authenticated' ? context.caller !== undefined : await rule(context)
   } catch (thrown) {
     return toRefusal(thrown)
   }
   if (verdict === true) return undefined
   if (verdict === 'hidden') return problem('not-found')
-  const needsCredentials = context.caller === undefined && access.authenticate !== undefined
+  const needsCredentials = context.caller === undefined && access?.authenticate !== undefined
   return problem(needsCredentials ? 'unauthenticated' : 'forbidden')
 }
 
@@ -146,7 +155,7 @@ export async function authorizeCallAlone (
   const context = { caller, action, request: undefined }
   const otherContext = other && { ...context, action: other }
   for (const called of [context, otherContext]) {
-    const refusal = access && called && await evaluateRule(access, called)
+    const refusal = access && called && await evaluateActionRule(access, called)
     if (refusal !== undefined) throw refusal
   }
   return {
@@ -163,7 +172,7 @@ export async function isCallAllowed (
   action: ActionName,
   caller: Caller | undefined
 ): Promise<boolean> {
-  return access === undefined || await evaluateRule(access, { caller, action, request: undefined }) === undefined
+  return access === undefined || await evaluateActionRule(access, { caller, action, request: undefined }) === undefined
 }
 
 /** Returns the caller; throws if it may not call the action. */

@@ -27,19 +27,19 @@ export interface BatchIdempotencyOptions {
    */
   required?: boolean
   /**
-   * How long a response is kept, in seconds.
+   * How long a response is kept, in milliseconds.
    *
-   * @default 86400, which is a day
+   * @default 86_400_000, which is a day
    * @example
-   * idempotency: { expiry: 3600 }
+   * idempotency: { expiry: 3_600_000 }
    */
   expiry?: number
   /**
-   * How long a batch whose process has crashed holds its key, in seconds.
+   * How long a batch whose process has crashed holds its key, in milliseconds. At least 1000.
    *
-   * @default 30
+   * @default 30_000
    * @example
-   * idempotency: { lease: 60 }
+   * idempotency: { lease: 60_000 }
    */
   lease?: number
 }

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import { hasNoEffect, isUnreachable } from '../failure.ts'
+import { formatValue } from '../format-value.ts'
 import type { Context, Receipt, Receipts, Storage } from '../storage/contract.ts'
 
 // What is done once for an idempotency key: the claim, the work, and its answer in the same transaction.
@@ -12,15 +13,19 @@ export interface ReceiptSettings {
   readonly lease: number
 }
 
-/** Reads the options, which are in seconds. `fail` is called with what is wrong. */
+/** In milliseconds. A shorter lease would end while its request still runs. */
+const minLease = 1000
+
+/** Reads the options. `fail` is called with what is wrong. */
 export function readReceiptTimes (
-  { expiry = 86_400, lease = 30 }: { readonly expiry?: number, readonly lease?: number },
+  { expiry = 86_400_000, lease = 30_000 }: { readonly expiry?: number, readonly lease?: number },
   fail: (message: string) => never
 ): ReceiptSettings {
-  if (!([lease, expiry].every(Number.isFinite) && lease > 0 && lease <= expiry)) {
-    fail(`expiry is ${expiry} and lease is ${lease}. Both must be seconds, with 0 < lease <= expiry.`)
+  if (!([lease, expiry].every(Number.isInteger) && lease >= minLease && lease <= expiry)) {
+    fail(`expiry is ${formatValue(expiry)} and lease is ${formatValue(lease)}. ` +
+      `Both must be whole numbers of milliseconds, with ${minLease} <= lease <= expiry.`)
   }
-  return { expiry: Math.ceil(expiry * 1000), lease: Math.ceil(lease * 1000) }
+  return { expiry, lease }
 }
 
 /** A request with a key. */

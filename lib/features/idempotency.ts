@@ -39,19 +39,19 @@ export interface IdempotencyOptions {
    */
   required?: boolean
   /**
-   * How long a response is kept, in seconds.
+   * How long a response is kept, in milliseconds.
    *
-   * @default 86400, which is a day
+   * @default 86_400_000, which is a day
    * @example
-   * idempotency({ expiry: 3600 })
+   * idempotency({ expiry: 3_600_000 })
    */
   expiry?: number
   /**
-   * How long a request whose process has crashed holds its key, in seconds.
+   * How long a request whose process has crashed holds its key, in milliseconds. At least 1000.
    *
-   * @default 30
+   * @default 30_000
    * @example
-   * idempotency({ lease: 60 })
+   * idempotency({ lease: 60_000 })
    */
   lease?: number
 }
@@ -66,7 +66,7 @@ interface Settings extends ReceiptSettings {
  *
  * @example
  * define({ name: 'orders', schema: Order, storage: postgres(pool) })
- *   .with(idempotency({ required: true, expiry: 3600 }))
+ *   .with(idempotency({ required: true, expiry: 3_600_000 }))
  */
 export function idempotency (options: IdempotencyOptions = {}): Feature<object> {
   return {

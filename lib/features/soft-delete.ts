@@ -1,4 +1,6 @@
-import type { AccessContext } from '../access/rules.ts'
+import { evaluateRule } from '../access/authorize.ts'
+import { checkRule } from '../access/rules.ts'
+import type { Rule } from '../access/rules.ts'
 import { BadSchema } from '../errors.ts'
 import { formatValue } from '../format-value.ts'
 import { getDecision } from '../engine/decisions.ts'
@@ -21,13 +23,13 @@ export interface SoftDeleteOptions<Property extends string = string> {
   /** The property that says when the item was deleted: an optional date-time, or a date-time that can be null. */
   property: Property
   /**
-   * Who can see deleted items with `?deleted=true`, and restore them.
+   * Who can see deleted items with `?deleted=true`, and restore them: a rule, as in `access.allow`.
    *
    * @default no caller
    * @example
    * softDelete({ property: 'deletedAt', allow: ({ caller }) => caller === 'admin' })
    */
-  allow?: (context: Pick<AccessContext, 'caller' | 'request'>) => boolean | Promise<boolean>
+  allow?: Rule
 }
 
 /**
@@ -47,7 +49,7 @@ export function softDelete<Item extends object = Record<string, unknown>> (
       host.checkOptions('softDelete', options, ['property', 'allow'])
       const { property, allow } = options
       const deletion = readOptions(host, property, allow)
-      if (deletion.isAllowed !== undefined) host.addHook('onRules', deletion.isAllowed)
+      if (deletion.findRefusal !== undefined) host.addHook('onRules', deletion.findRefusal)
       host.markProperty(property, 'readOnly')
       host.wrapRows((storage) => hideDeleted(storage, property, host.collection.timestamps.updated))
       host.wrap('find', (next, { name }) => withGone(next, deletion, canRestore(name)))
@@ -79,20 +81,20 @@ const trueInQueryString = Symbol('true in the query string')
 
 interface Deletion {
   readonly property: string
-  /** Calls the rule about deleted items; undefined if there is none. */
-  readonly isAllowed: Decide<boolean> | undefined
+  /** Returns the refusal of a caller who may not see deleted items; undefined if it may. */
+  readonly findRefusal: Decide | undefined
   /** Whether the property is always present, and null for items that are not deleted. */
   readonly nullable: boolean
 }
 
 function readOptions (host: Host, property: string, allow: SoftDeleteOptions['allow']): Deletion {
-  const { name, schema } = host.collection
+  const { name, schema, access } = host.collection
   if (typeof property !== 'string') {
     host.fail(`softDelete: property is ${formatValue(property)}. ` +
       'Make it the property that says when an item was deleted, as in softDelete({ property: \'deletedAt\' }).')
   }
-  if (allow !== undefined && typeof allow !== 'function') {
-    host.fail(`softDelete: allow is ${formatValue(allow)}. It must be a function.`)
+  if (allow !== undefined) {
+    checkRule(name, allow, { option: 'allow of softDelete', where: '', authenticate: access?.authenticate })
   }
   checkProperties(name, schema, { softDelete: [property] })
   const described = schema.properties[property]!
@@ -104,7 +106,7 @@ function readOptions (host: Host, property: string, allow: SoftDeleteOptions['al
       'or a union of that with Type.Null() whose default is null.')
   }
   host.require('filter', 'softDelete leaves deleted items out of lists')
-  return { property, isAllowed: allow && createRule(allow), nullable }
+  return { property, findRefusal: allow && createRule(allow), nullable }
 }
 
 const maxRetries = 20
@@ -189,9 +191,9 @@ function withDeletedOnRequest (next: Run, deletion: Deletion): Run {
     // It is parsed once.
     const parsed = changeOperation(operation, { query: () => query })
     if (query.features?.deleted !== 'true') return next(parsed)
-    if (!await isCallerAllowed(deletion, operation)) {
-      return problem('forbidden', { detail: 'The caller is not allowed to see deleted items.' })
-    }
+    const refusal = await findRefusal(deletion, operation)
+    if (refusal instanceof Problem) return refusal.name === 'forbidden' ? notAllowed : refusal
+    if (refusal !== undefined) throw new HookError(refusal)
     const context = includeDeleted(operation.context)
     const outcome = await next(changeOperation(parsed, { context }))
     if (outcome instanceof Problem || !readKinds.has(outcome.kind)) return outcome
@@ -212,7 +214,7 @@ function withGone (next: Find, deletion: Deletion, restores: boolean): Find {
     const found = await next(operation, { ...options, context, isMissing: false })
     if (found === undefined || !('item' in found) || !isDeleted(found.item, deletion)) return found
     if (includesDeleted(options.context)) return found
-    return restores && await isCallerAllowed(deletion, operation) ? found : problem('gone')
+    return restores && await findRefusal(deletion, operation) === undefined ? found : problem('gone')
   }
 }
 
@@ -240,20 +242,25 @@ function isDeleted (item: object, { property }: Deletion): boolean {
 }
 
 /** Only actions that may be about a deleted item call the rule. */
-function createRule (allow: NonNullable<SoftDeleteOptions['allow']>): Decide<boolean> {
+function createRule (allow: Rule): Decide {
   return async (source) => {
-    const { action: { name, safe }, caller, request } = source
+    const { action: { name, safe }, caller, request, collection: { access } } = source
     // Over HTTP, QUERY has a query string and its content.
     const queries = safe ? [source.getRawQuery()].flat() : []
     const isNeeded = canRestore(name) || queries.some((query) => isObject(query) && 'deleted' in query)
+    if (!isNeeded) return notAllowed
     try {
-      return isNeeded && await allow({ caller, request })
+      return await evaluateRule(allow, access, { caller, action: name, request })
     } catch (error) {
       throw new HookError(error)
     }
   }
 }
 
-async function isCallerAllowed ({ isAllowed }: Deletion, operation: Operation): Promise<boolean> {
-  return operation.isApp || (isAllowed !== undefined && await getDecision(operation, isAllowed))
+const notAllowed = problem('forbidden', { detail: 'The caller is not allowed to see deleted items.' })
+
+/** Returns the refusal of a caller who may not see deleted items; undefined if it may. */
+async function findRefusal (deletion: Deletion, operation: Operation): Promise<unknown> {
+  if (operation.isApp) return undefined
+  return deletion.findRefusal === undefined ? notAllowed : await getDecision(operation, deletion.findRefusal)
 }

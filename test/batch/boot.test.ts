@@ -47,7 +47,7 @@ const mistakes: ReadonlyArray<[string, () => Promise<void>, RegExp]> = [
   ['a maximum of 0', () => start([things('a')], { maximum: 0 }), /maximum is 0.*1 or more/],
   ['a timeout of 0', () => start([things('a')], { timeout: 0 }), /timeout is 0.*milliseconds/],
   ['a path without a slash', () => start([things('a')], { path: 'batch' }), /path is "batch".*"\/batch"/],
-  ['a lease after the expiry', () => start([things('a')], { idempotency: { lease: 2, expiry: 1 } }), /lease <= expiry/],
+  ['a lease after the expiry', () => start([things('a')], { idempotency: { lease: 2000, expiry: 1000 } }), /lease <= expiry/],
   ['an unknown option of idempotency', () => start([things('a')], { idempotency: { keys: 1 } as never }), /"keys"/],
   ['idempotency without the feature', () => start([things('a')], { idempotency: {} }), /orders\.with\(idempotency\(\)\)/],
   ['a collection of another app', () => start([things('a')], { collections: [things('a')] }), /does not serve/],

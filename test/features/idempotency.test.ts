@@ -385,7 +385,7 @@ test('an authenticated caller keeps its keys with new credentials as long as its
 
 test('a stored response expires', async (t) => {
   const clock = controlClock(t)
-  const app = await build(t, notes().with(idempotency({ expiry: 20, lease: 10 })))
+  const app = await build(t, notes().with(idempotency({ expiry: 20_000, lease: 10_000 })))
   const post = async (text = 'a') =>
     (await request(app, 'POST /notes', { content: { text }, fields: withKey() })).headers.location
   const first = await post()
@@ -413,7 +413,7 @@ test('a repeat takes over from a request that exceeds its lease, which then retu
           return item
         }
       }
-    }).with(idempotency({ lease: 10 }))
+    }).with(idempotency({ lease: 10_000 }))
   )
   const post = () => request(app, 'POST /notes', { content: { text: 'a' }, fields: withKey() })
   const first = post()
@@ -577,7 +577,7 @@ test('a key that cannot be released is logged, and the response stays the same',
           throw new Error('too busy')
         }
       })
-    }).with(idempotency({ lease: 20 })),
+    }).with(idempotency({ lease: 20_000 })),
     { logger }
   )
   t.equal((await request(app, 'POST /notes', { content: { text: 3 }, fields: withKey() })).statusCode, 422)
@@ -672,8 +672,8 @@ test('of 20 identical parallel requests one creates an item, and the others are 
 test('invalid idempotency options fail at boot', async (t) => {
   const checkRefused = (options: object, message: RegExp) =>
     t.throws(() => users().with(idempotency(options)), { code: 'FST_COLLECTION_BAD_OPTION', message })
-  checkRefused({ lease: 0 }, /expiry is 86400 and lease is 0.*0 < lease/)
-  checkRefused({ expiry: 10 }, /expiry is 10 and lease is 30/)
+  checkRefused({ lease: 0 }, /expiry is 86400000 and lease is 0.*1000 <= lease/)
+  checkRefused({ expiry: 3600 }, /expiry is 3600 and lease is 30000\. Both must be whole numbers of milliseconds/)
   checkRefused({ expiry: Infinity }, /Infinity/)
   checkRefused({ expiry: 'soon' }, /soon/)
   checkRefused({ actions: ['remove'] }, /"remove".*"create" and "update"/)

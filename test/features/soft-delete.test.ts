@@ -1,10 +1,12 @@
 import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import { define } from '../../lib/index.ts'
 import type { Definition, Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
+import type { SoftDeleteOptions } from '../../lib/features/soft-delete.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { redirects } from '../../lib/features/redirects.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
@@ -290,6 +292,29 @@ test('without allow, no caller can read or restore deleted items', async (t) => 
   t.equal(await code(request(app, `PUT ${at}`, { content: bob, fields: admin })), '410 gone')
 })
 
+test('allow is a rule, as in access.allow', async (t) => {
+  const authenticate = ({ request }: { readonly request: FastifyRequest }) => request.headers.authorization
+  const property = 'deletedAt'
+  const open = (allow: SoftDeleteOptions<'deletedAt'>['allow']) => {
+    return build(t, base({ access: { authenticate, allow: 'public' } }).with(softDelete({ property, ...allow && { allow } })))
+  }
+  for (const [allow, anonymous, authenticated] of [
+    ['public', '200', '200'],
+    ['authenticated', '401 unauthenticated', '200'],
+    [({ caller }) => caller === 'root', '401 unauthenticated', '403 forbidden'],
+    [() => 'hidden', '404 not-found', '404 not-found'],
+    [({ action }) => action === 'list', '200', '200']
+  ] as const satisfies ReadonlyArray<readonly [SoftDeleteOptions['allow'], string, string]>) {
+    const app = await open(allow)
+    const { at } = await created(app, '/users', ada)
+    await request(app, `DELETE ${at}`)
+    t.equal(await code(request(app, 'GET /users?deleted=true')), anonymous, String(allow))
+    t.equal(await code(request(app, 'GET /users?deleted=true', { fields: admin })), authenticated, String(allow))
+    const restored = await code(request(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin }))
+    t.equal(restored, allow === 'public' || allow === 'authenticated' ? '200' : '410 gone', String(allow))
+  }
+})
+
 test('PUT that creates returns 410 for a deleted item, or restores it for a permitted caller', async (t) => {
   const prepared: string[] = []
   const Page = Type.Object({
@@ -490,7 +515,8 @@ test('invalid softDelete options fail at boot', async (t) => {
     ],
     [{}, true, 'BAD_OPTION', /softDelete takes an object with property, allow, but got true/],
     [{}, { property, permits: () => true }, 'BAD_OPTION', /softDelete: there is no option "permits"/],
-    [{}, { property, allow: true }, 'BAD_OPTION', /softDelete: allow is true\. It must be a function/],
+    [{}, { property, allow: true }, 'BAD_OPTION', /allow of softDelete is true\. It must be "public", "authenticated" or a function/],
+    [{}, { property, allow: 'authenticated' }, 'BAD_OPTION', /"authenticated", but callers are not identified/],
     [
       { storage: modified(({ supports }) => ({ supports: { ...supports, filter: false } })), unique: [] },
       { property },

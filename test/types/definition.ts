@@ -364,9 +364,9 @@ test('a schema without a static type has items of unknown properties', () => {
   expect(plain).type.toBe<Definition<Record<string, unknown>>>()
 })
 
-test('idempotency accepts actions that can be repeated, and seconds', () => {
+test('idempotency accepts actions that can be repeated, and milliseconds', () => {
   expect(idempotency).type.toBeCallableWith()
-  expect(idempotency).type.toBeCallableWith({ actions: ['create', 'update'], required: true, expiry: 3600, lease: 5 })
+  expect(idempotency).type.toBeCallableWith({ actions: ['create', 'update'], required: true, expiry: 3_600_000, lease: 5000 })
   // @ts-expect-error Type '"remove"' is not assignable
   idempotency({ actions: ['remove'] })
   // @ts-expect-error Type 'string' is not assignable
@@ -423,8 +423,9 @@ test('softDelete accepts a property of the item and a function of the request', 
   users.with(softDelete<User>({ property: 'createdAt', allow: () => true }), 'bulk')
   // @ts-expect-error Type '"createAt"' is not assignable
   users.with(softDelete({ property: 'createAt' }))
-  // @ts-expect-error Type 'string' is not assignable
+  // @ts-expect-error Type '() => "yes"' is not assignable
   users.with(softDelete({ property: 'createdAt', allow: () => 'yes' }))
+  users.with(softDelete({ property: 'createdAt', allow: 'authenticated' }))
 })
 
 test('defineWith shares options and features', () => {
