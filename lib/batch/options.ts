@@ -35,7 +35,7 @@ export interface BatchIdempotencyOptions {
    */
   expiry?: number
   /**
-   * How long a batch whose process has crashed holds its key, in milliseconds. At least 1000.
+   * How long a batch whose process has crashed holds its key, in milliseconds. At least 100.
    *
    * @default 30_000
    * @example

@@ -34,6 +34,7 @@ import { cloneJson, isObject } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { getPosition } from '../listing/cursor.ts'
 import type { ListQuery } from '../listing/list-query.ts'
+import { findNextCursor } from '../listing/page-links.ts'
 import { parseQueryContent } from '../listing/query-content.ts'
 import type { Transaction } from '../options.ts'
 import { neverAborted } from '../request/request.ts'
@@ -130,19 +131,18 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   ): AsyncGenerator<StoredPage<object>, void> {
     const { open, operation, first } = await withCallTrace(host, 'list', openList)(query, options)
     const readNext = withCallTrace(host, 'list', readPage)
-    const { listQuery, query: { order }, page: { total } } = first
-    let { page, related } = first
+    const { page: { total } } = first
+    let outcome = first
     for (;;) {
-      const current = related
-      yield { entries: page.entries.map((entry) => open.toStored(entry, current)), total }
-      const last = page.entries.at(-1)
-      if (!page.more || last === undefined) return
+      const { page: { entries }, lists, related, listQuery, query } = outcome
+      const next = findNextCursor(lists, outcome) ?? null
+      yield { entries: entries.map((entry) => open.toStored(entry, related)), next, total }
+      if (next === null) return
       options.signal?.throwIfAborted()
       // The items are counted once.
-      const next = { ...listQuery, after: getPosition(last, order), count: false }
-      const following = await readNext(changeOperation(operation, { query: () => next }))
-      page = following.page
-      related = following.related
+      const { cursor, offset, ...rest } = listQuery
+      const following = { ...rest, after: getPosition(entries.at(-1)!, query.order), count: false }
+      outcome = await readNext(changeOperation(operation, { query: () => following }))
     }
   }
 
@@ -481,7 +481,7 @@ function getGivenIds (collection: Collection, content: unknown): Array<Id | unde
   return ids
 }
 
-const queryNames: readonly string[] = ['filter', 'sort', 'q', 'limit', 'count', 'expand']
+const queryNames: readonly string[] = ['filter', 'sort', 'q', 'limit', 'cursor', 'offset', 'count', 'expand']
 const manyQueryNames: readonly string[] = ['filter', 'q']
 const aggregateQueryNames: readonly string[] = [
   'by', 'count', 'distinct', 'sum', 'avg', 'min', 'max', 'filter', 'q', 'sort', 'limit'

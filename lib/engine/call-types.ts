@@ -129,6 +129,22 @@ export interface CallQuery<Item> {
    */
   readonly limit?: number
   /**
+   * Where to begin: the `next` of a page, with the same filter, order and words.
+   *
+   * @default the first item
+   * @example
+   * cursor: page.next
+   */
+  readonly cursor?: string
+  /**
+   * How many items come before the first one, up to 10000. They are read past: a `cursor` is faster.
+   *
+   * @default 0
+   * @example
+   * offset: 50
+   */
+  readonly offset?: number
+  /**
    * Whether pages say how many items match in all.
    *
    * @default false
@@ -142,6 +158,8 @@ export interface CallQuery<Item> {
 export interface StoredPage<Item> {
   /** The items, in the order of the list. */
   readonly entries: ReadonlyArray<StoredItem<Item>>
+  /** The `cursor` of the next page; null on the last page. */
+  readonly next: string | null
   /** How many items match in all, if the query has `count`. */
   readonly total: number | undefined
 }
@@ -315,7 +333,7 @@ export interface ReadCallOptions<in out Place extends AddedRelations, in out Giv
 
 /** Which items to list, with conditions and orders that can be about related items, and what to include. */
 export interface RelatedQuery<in out Place extends AddedRelations, in out Given = Expansion<Place>>
-  extends Pick<CallQuery<object>, 'q' | 'limit' | 'count'>, Pick<ReadCallOptions<Place, Given>, 'expand'> {
+  extends Omit<CallQuery<object>, 'filter' | 'sort'>, Pick<ReadCallOptions<Place, Given>, 'expand'> {
   /**
    * Conditions. Those of relations are nested: `some` and `none` of related items, or how many there are.
    *

@@ -14,7 +14,7 @@ export interface ReceiptSettings {
 }
 
 /** In milliseconds. A shorter lease would end while its request still runs. */
-const minLease = 1000
+const minLease = 100
 
 /** Reads the options. `fail` is called with what is wrong. */
 export function readReceiptTimes (

@@ -47,7 +47,7 @@ export interface IdempotencyOptions {
    */
   expiry?: number
   /**
-   * How long a request whose process has crashed holds its key, in milliseconds. At least 1000.
+   * How long a request whose process has crashed holds its key, in milliseconds. At least 100.
    *
    * @default 30_000
    * @example

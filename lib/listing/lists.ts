@@ -124,7 +124,7 @@ export function openLists (lists: Lists, type: ItemType, supports: Supports): Li
     order,
     limit: { default: maximum, maximum: Math.max(maximum, maxAppLimit) },
     search,
-    offset: lists.offset,
+    offset: true,
     featureParameters: new Map(),
     needsWholeItems,
     supports

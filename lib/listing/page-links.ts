@@ -25,19 +25,27 @@ export function buildPageLinks (
 
   const rest = isFirst ? search : removePlace(search)
   const binding: CursorBinding = { filter, search: text, order }
-  const linkTo = (direction: 'after' | 'before', entry: Page<object>['entries'][number]): Link => {
-    const value = createCursor(lists, binding, { direction, entry })
+  const linkTo = (value: string): Link => {
     return { href: rest === '' ? `${path}?cursor=${value}` : `${path}?${rest}&cursor=${value}` }
   }
   const isBackward = query.before !== undefined
-  const hasNext = page.more || isBackward
   const hasPrevious = isBackward ? page.more : !isFirst
   const first = page.entries[0]
-  const last = page.entries.at(-1)
-  if (last !== undefined && hasNext) links.next = linkTo('after', last)
-  if (first !== undefined && hasPrevious) links.prev = linkTo('before', first)
+  const next = findNextCursor(lists, { page, query, listQuery })
+  if (next !== undefined) links.next = linkTo(next)
+  if (first !== undefined && hasPrevious) {
+    links.prev = linkTo(createCursor(lists, binding, { direction: 'before', entry: first }))
+  }
   links.first = { href: rest === '' ? path : `${path}?${rest}` }
   return links
+}
+
+/** Returns the cursor of the next page; undefined for the last one. */
+export function findNextCursor (lists: Lists, { page, query, listQuery }: ListedPage): string | undefined {
+  const { filter, search, order = lists.order } = listQuery
+  const entry = page.entries.at(-1)
+  const hasNext = page.more || query.before !== undefined
+  return entry && hasNext ? createCursor(lists, { filter, search, order }, { direction: 'after', entry }) : undefined
 }
 
 /** A page by offset continues by cursor as well: items that come or go in between then move none to another page. */

@@ -103,6 +103,23 @@ for (const { name, skip, open: openDatabase } of [
     const pages: unknown[] = []
     for await (const { entries, total } of calls.pages({ limit: 4, count: true })) pages.push([entries.length, total])
     t.strictSame(pages, [[4, 6], [2, 6]])
+    const sorted = { filter: { 'product.ne': 'own' }, sort: ['-quantity', 'product'], limit: 2 } as const
+    type Start = { readonly cursor: string } | { readonly offset: number }
+    const readFrom = async (place: Start, most: number): Promise<[string[], string | null]> => {
+      const found: string[] = []
+      for await (const { entries, next } of calls.pages({ ...sorted, ...place })) {
+        for (const { item } of entries) found.push(item.product)
+        if (found.length >= most || next === null) return [found, next]
+      }
+      throw new Error('the last page has a next one')
+    }
+    const [skipped, next] = await readFrom({ offset: 1 }, 2)
+    t.strictSame(skipped, ['p3', 'p2'])
+    t.strictSame(await readFrom({ cursor: String(next) }, 10), [['p1', 'ink', 'p0'], null])
+    const search = 'product.ne=own&sort=-quantity,product&limit=2&fields=product'
+    const overHttp = (await request(app, `GET /orders?${search}&cursor=${next}`)).json()
+    t.strictSame(overHttp, [{ product: 'p1' }, { product: 'ink' }], 'the cursors are those of HTTP')
+    t.equal(await refusal(calls.pages({ cursor: String(next) }).next()), 'invalid-query', 'a cursor of another list')
     const since = new Date(0)
     for await (const { id } of calls.list({ filter: { 'createdAt.lt': since } })) t.fail(`${id} is not that old`)
 
@@ -335,7 +352,7 @@ test('misspelled options are refused, and an aborted signal ends a call', async 
   const app = await open(t, [orders])
   const calls = app.collection(orders)
   await t.rejects(calls.create({ product: 'pen' }, JSON.parse('{ "calller": "ada" }')), /no option "calller"/)
-  await t.rejects(calls.list(JSON.parse('{ "cursor": "x" }')).next(), /no property "cursor"/)
+  await t.rejects(calls.list(JSON.parse('{ "before": "x" }')).next(), /no property "before"/)
   const controller = new AbortController()
   await calls.create({ product: 'a' })
   await calls.create({ product: 'b' })

@@ -252,8 +252,7 @@ class Run {
   /** Often the request ends after its key could be claimed by another one, and before its time is over. */
   #chooseDelay (): number {
     const { random } = this.#world
-    const claimed = lease * 1000
-    return random.chance(0.5) ? claimed + random.below(limit - claimed) : random.below(2 * limit)
+    return random.chance(0.5) ? lease + random.below(limit - lease) : random.below(2 * limit)
   }
 
   /** Starts all clients. */

@@ -98,8 +98,8 @@ export interface Service {
 
 /** In milliseconds. */
 export const limit = 1000
-/** In seconds. Shorter than the limit, so that another request can claim the key of one that still runs. */
-export const lease = 0.6
+/** In milliseconds. Shorter than the limit, so that another request can claim the key of one that still runs. */
+export const lease = 600
 
 const deletedAt = Type.Optional(Type.String({ format: 'date-time' }))
 const optionalText = Type.Optional(Type.Union([Type.String(), Type.Null()]))

@@ -49,8 +49,9 @@ test('queries are typed', () => {
   calls.list({ filter: { 'total.above': 1 } })
   // @ts-expect-error Type '"totl"' is not assignable
   calls.list({ sort: ['totl'] })
-  // @ts-expect-error 'cursor' does not exist in type
   calls.list({ cursor: 'x' })
+  // @ts-expect-error 'before' does not exist in type
+  calls.list({ before: 'x' })
 })
 
 test('hooks inside the transaction are typed', () => {
