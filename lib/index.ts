@@ -83,18 +83,11 @@ export { corsOptions } from './service/cors.ts'
 export type { CorsOptions } from './service/cors.ts'
 export { define, defineWith } from './define.ts'
 export type { Defaults } from './define.ts'
-export type { GroupOf, GroupsOf, GroupsQuery } from './engine/aggregate-types.ts'
 export type {
-  ActionCalls,
-  AggregateCall,
-  BasicCalls,
-  BulkCalls,
   CallFilter,
   CallOptions,
   CallQuery,
   CollectionCalls,
-  InputParameter,
-  ManyCalls,
   ManyQuery,
   MatchedItems,
   StoredItem,
@@ -102,27 +95,6 @@ export type {
   WriteCallOptions
 } from './engine/call-types.ts'
 export type { Definition } from './collection.ts'
-export { describeLayers } from './engine/engine.ts'
-export { getDecision } from './engine/decisions.ts'
-export { changeOperation } from './engine/operation.ts'
-export type { Decide, Door, LayerOptions, Operation, Outcome, Positions, RuleSource } from './engine/operation.ts'
-export { Malformed } from './formats/format.ts'
-export type {
-  Capabilities,
-  Content,
-  CustomCapability,
-  Embedded,
-  EmbeddedItem,
-  EmbeddedList,
-  Embedding,
-  Format,
-  Formatted,
-  Link,
-  Links,
-  ListLinks,
-  PageContext
-} from './formats/format.ts'
-export type { Feature, Host } from './features/feature.ts'
 export type * from './access/caller.ts'
 export type {
   AccessContext,
@@ -162,32 +134,4 @@ export type { ItemOf, ObjectSchema } from './schema/static.ts'
 export { TransactionError } from './engine/transaction.ts'
 export { registry } from './registry.ts'
 export type { Registered } from './registry.ts'
-export type {
-  Adapter,
-  CheckContext,
-  Context,
-  Draft,
-  Entry,
-  Filter,
-  Finding,
-  GenerateId,
-  Id,
-  Order,
-  Page,
-  Position,
-  Query,
-  Receipt,
-  Receipts,
-  Referrer,
-  Refusal,
-  RelationKey,
-  Replacement,
-  Shape,
-  StatementEvent,
-  Storage,
-  StorageUse,
-  Supports,
-  TransactionHandle,
-  Unreachable,
-  Version
-} from './storage/contract.ts'
+export type { Id, StatementEvent } from './storage/contract.ts'

@@ -1,5 +1,6 @@
 import tap from 'tap'
-import type { Definition, Shape, Storage } from '../lib/index.ts'
+import type { Definition } from '../lib/index.ts'
+import type { Shape, Storage } from '../lib/storage.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { databases } from './storage/databases.ts'
 import type { Available, Database } from './storage/databases.ts'

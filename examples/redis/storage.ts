@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Entry, Id, Query, Refusal, Shape, Storage, Supports, Unreachable, Version } from 'fastify-collections'
+import type { Id } from 'fastify-collections'
+import type { Entry, Query, Refusal, Shape, Storage, Supports, Unreachable, Version } from 'fastify-collections/storage'
 
 /** The part of a connected client of the package `redis` that the storage uses. */
 export interface RedisClient {

@@ -64,6 +64,7 @@ export interface Embedding {
 
 /** What identifies an item and its version. */
 export interface EntryTag {
+  /** The value in the URI of the item. */
   readonly id: string | number
   /** The entity tag of the whole item in plain JSON, for If-Match. */
   readonly tag: string

@@ -17,9 +17,8 @@ import { aggregates } from '../../lib/features/aggregates.ts'
 import { html } from '../../lib/formats/html.ts'
 import collection, { define, json } from '../../lib/index.ts'
 import type { Options } from '../../lib/index.ts'
-import type { Feature } from '../../lib/index.ts'
+import type { Feature } from '../../lib/feature.ts'
 import { action } from '../../lib/features/action.ts'
-import { reactAdmin } from '../../lib/features/query-syntaxes/react-admin.ts'
 import { example } from '../example.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -457,20 +456,6 @@ test('the form reports an unreachable server and keeps the input', { skip }, asy
   await form.getByText('The server responded with 503.').waitFor()
   await save.click()
   await page.getByRole('heading', { name: 'Mine' }).waitFor()
-})
-
-test('the form shows validation errors at its inputs with client dialects as well', { skip }, async (t) => {
-  const {
-    origin,
-    ids: [id]
-  } = await serve(t, {}, [reactAdmin()])
-  const { page } = await open(t, `${origin}/people/${id}`)
-  await page.getByText('Edit', { exact: true }).click()
-  const form = page.getByRole('form', { name: 'Edit' })
-  await form.getByLabel('password').fill('short')
-  await form.getByRole('button', { name: 'Save' }).click()
-  await form.getByText('must have at least 8 characters', { exact: true }).waitFor()
-  t.equal(await form.getByLabel('password').getAttribute('aria-invalid'), 'true')
 })
 
 test('hostile content is displayed as text and never runs', { skip }, async (t) => {

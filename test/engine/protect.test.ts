@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import { define } from '../../lib/index.ts'
-import type { Feature, Format } from '../../lib/index.ts'
+import type { Feature } from '../../lib/feature.ts'
+import type { Format } from '../../lib/format.ts'
 import { build } from '../app.ts'
 import { storages } from '../storages.ts'
 

@@ -6,16 +6,9 @@ import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import collection, { define, problem, ProblemError, registry, TransactionError } from '../../lib/index.ts'
-import type {
-  Context,
-  Definition,
-  Feature,
-  HookOptions,
-  PendingWrite,
-  Shape,
-  Storage,
-  Transaction
-} from '../../lib/index.ts'
+import type { Definition, HookOptions, PendingWrite, Transaction } from '../../lib/index.ts'
+import type { Feature } from '../../lib/feature.ts'
+import type { Context, Shape, Storage } from '../../lib/storage.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'

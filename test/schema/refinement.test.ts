@@ -9,7 +9,7 @@ import collection, { define, registry } from '../../lib/index.ts'
 import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { within } from '../../lib/features/within.ts'
-import type { Adapter, Storage } from '../../lib/index.ts'
+import type { Adapter, Storage } from '../../lib/storage.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { build, logged, payload } from '../app.ts'
 

@@ -112,17 +112,8 @@ async function showProblem (form, controls, response) {
   } else if (errors === undefined) {
     showAlert(form, text)
   } else {
-    showFailures(form, controls, toFailures(errors), text)
+    showFailures(form, controls, errors, text)
   }
-}
-
-/**
- * Collections with a dialect for admin interfaces send an object of messages, by property names with dots.
- * @param {Failure[] | Record<string, string>} errors
- */
-function toFailures (errors) {
-  if (Array.isArray(errors)) return errors
-  return Object.entries(errors).map(([name, message]) => ({ pointer: '/' + name.replaceAll('.', '/'), message }))
 }
 
 /** @param {HTMLFormElement} form @param {Control[]} controls @param {Failure[]} failures */
