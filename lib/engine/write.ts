@@ -60,7 +60,8 @@ export async function writeItem (
     if (isLocked && joined === undefined && id !== undefined) transaction.addLocked(collection, id)
     const readContext = isLocked ? new LockingContext(context) : context
     const before = hasItem ? await steps.find(operation, { id, storage, context: readContext }) : undefined
-    if (id !== undefined && joined?.hasListed(collection, id) === true) {
+    const isListed = id !== undefined && joined?.hasListed(collection, id) === true
+    if (isListed) {
       joined.checkListed(collection, id, isEntry(before) ? before : await findAnywhere(storage, id, context))
     }
     if (isFinal(before)) return before
@@ -91,7 +92,10 @@ export async function writeItem (
     // exists, but not for the caller, is outside of the scope.
     const isRace = idExists && (await steps.find(operation, { id, storage, context }) !== undefined ||
       await findAnywhere(storage, id!, context) === undefined)
-    return isRace ? { refused: 'stale' } : stored
+    const result = isRace ? { refused: 'stale' } as const : stored
+    // What the app has done with the list is repeated as well, not only this write.
+    if (isListed && isLostRace(result)) throw joined.loseRace(refusalToProblem(result))
+    return result
   }
 
   // An action that only reads needs no transaction, but its calls must be part of one that it has joined.
@@ -338,13 +342,18 @@ async function retryWrite (
     const result = transaction === undefined
       ? await writeQueue.run(id, { context, isRepeated: attempts > 1, callsApp }, attempt)
       : await attempt()
-    if (result instanceof Problem || !isRefusal(result)) return result
-    const isRace = result.refused === 'stale' || result.refused === 'not-found'
-    if (!isRace || attempts === maxAttempts) return toProblem(result, operation)
+    if (!isLostRace(result) || attempts === maxAttempts) return toProblem(result, operation)
     // What hooks have written in it cannot be undone alone.
     if (transaction?.hasFailed === true) throw transaction.loseRace(refusalToProblem(result))
     await wait(Math.random() * attempts)
   }
+}
+
+/** Whether another write came first. */
+function isLostRace (result: Outcome | Refusal | Problem): result is Refusal {
+  return !(result instanceof Problem) &&
+    isRefusal(result) &&
+    (result.refused === 'stale' || result.refused === 'not-found')
 }
 
 /** Whether a write consists of more than the item: features store something with it. */

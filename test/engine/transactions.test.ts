@@ -482,9 +482,17 @@ const Note = Type.Object({
 
 type Interfere = (storage: Storage<object>, context: Context) => Promise<unknown>
 
-/** Serves two notes of ann. Another process writes after the first list, as READ COMMITTED allows. */
-async function serveNotes (t: Closing, interfere: Interfere) {
+/**
+ * Serves two notes of ann. Another process writes after the first list, as READ COMMITTED allows, or before the first
+ * write, as a database without locks does.
+ */
+async function serveNotes (t: Closing, interfere: Interfere, moment: 'list' | 'replace' = 'list') {
   let isFirst = true
+  const interfereAt = async (reached: 'list' | 'replace', storage: Storage<object>, context: Context) => {
+    if (reached !== moment || !isFirst) return
+    isFirst = false
+    await interfere(storage, { ...context, scope: undefined })
+  }
   const notes = define({
     name: 'notes',
     schema: Note,
@@ -494,9 +502,12 @@ async function serveNotes (t: Closing, interfere: Interfere) {
       ...inner,
       async list (query, context) {
         const page = await inner.list(query, context)
-        if (isFirst) await interfere(inner, { ...context, scope: undefined })
-        isFirst = false
+        await interfereAt('list', inner, context)
         return page
+      },
+      async replace (id, item, expected, context) {
+        await interfereAt('replace', inner, context)
+        return inner.replace(id, item, expected, context)
       }
     })) as Storage<typeof Note.static>,
     access: { authenticate: () => 'ann', scope: ({ caller }) => ({ values: { owner: String(caller) } }) }
@@ -526,6 +537,19 @@ test('a transaction whose listed item was removed since runs again, whoever call
       t.equal((await calls.read('a')).item.n, 1, description)
     }
   }
+})
+
+test('a transaction whose listed item is removed just before it is written runs again', async (t) => {
+  const calls = await serveNotes(t, (storage, context) => storage.remove('a', undefined, context), 'replace')
+  let attempts = 0
+  await calls.transaction(async (transaction) => {
+    attempts++
+    for await (const { id, item } of calls.list({}, { transaction })) {
+      await calls.update(id, { n: item.n + 1 }, { transaction })
+    }
+  })
+  t.equal(attempts, 2)
+  t.equal((await calls.read('b')).item.n, 1)
 })
 
 test('a transaction does not remove an item that was changed since it was listed', async (t) => {
