@@ -89,6 +89,8 @@ function checkNotices ({ notices, attempts }: Observed, journal: readonly Commit
 function checkQueues ({ attempts, calls, config }: Observed): string[] {
   const isQueued = !config.hasFaults &&
     config.app.processes === 1 &&
+    // A process that is closed still ends its requests, while another one has begun.
+    config.ending === undefined &&
     config.isolation === 'locks' &&
     attempts.every(({ operation }) => waitsInQueue(operation))
   if (!isQueued) return []
