@@ -263,8 +263,8 @@ const writes = [
     },
     {
       promise: 'what beforeWrite makes of an item is in the scope of the caller',
-      old: 'checkScope(item, scope) ?? item\n}',
-      next: 'item\n}'
+      old: 'return (scope && checkScope(item, scope, type.hidden)) ??\n    (fixed',
+      next: 'return (fixed'
     },
     {
       promise: 'no write begins after the time is over',
@@ -280,7 +280,7 @@ const writes = [
     },
     {
       promise: 'what beforeValidation makes of an item is in the scope of the caller',
-      old: '    (scope && checkScope(item, scope)) ??\n',
+      old: '    (scope && checkScope(item, scope, type.hidden)) ??\n',
       next: ''
     },
     {
