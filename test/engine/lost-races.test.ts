@@ -16,11 +16,15 @@ const Note = Type.Object({ id: Type.String(), owner: Type.String(), n: Type.Inte
 /** The writes of these items that another one precedes, as if a process had created or changed them in between. */
 type Lost = Set<string>
 
-function loseRaces (lost: Lost) {
+/** The hook moves the item b out of the scope of ann if it gets this number. */
+const astray = 13
+
+function loseRaces (lost: Lost, found: string[]) {
   // The items are those of the schema: it is the same storage.
   return (shape: Shape) => wrapStorage(memory()(shape), (inner) => ({
     list: inner.list,
     async find (id, context) {
+      found.push(`${id}${context.lock === true ? ' locked' : ''}`)
       if (lost.delete(`connection ${id}`)) lost.add('connection')
       else if (lost.delete('connection')) throw new StorageUnreachable('connection lost', undefined)
       return inner.find(id, context)
@@ -38,14 +42,15 @@ function loseRaces (lost: Lost) {
 
 async function serveNotes (t: { after (close: () => unknown): void }) {
   const lost: Lost = new Set()
+  const found: string[] = []
   const hooks: string[] = []
   const notes = define({
     name: 'notes',
     schema: Note,
     id: { generate: 'client' },
     put: { create: true },
-    list: { filter: ['id'] },
-    storage: loseRaces(lost),
+    list: { filter: ['id', 'owner'] },
+    storage: loseRaces(lost, found),
     access: {
       authenticate: () => 'ann',
       scope: ({ caller }) => ({ values: { owner: String(caller) } })
@@ -53,6 +58,7 @@ async function serveNotes (t: { after (close: () => unknown): void }) {
     hooks: {
       beforeWrite ({ action, item }) {
         hooks.push(`${action} ${item?.id}`)
+        if (item?.n === astray && item.id === 'b') item.owner = 'nobody'
       }
     }
   }).with(bulk({ update: true }))
@@ -66,7 +72,7 @@ async function serveNotes (t: { after (close: () => unknown): void }) {
   for (const [id, owner] of [['a', 'ann'], ['b', 'ann'], ['c', 'bob']] as const) await calls.create({ id, owner, n: 0 })
   hooks.length = 0
   const send = (payload: object[]) => app.inject({ method: 'POST', url: '/batch', payload })
-  return { calls, hooks, lost, send }
+  return { calls, found, hooks, lost, send }
 }
 
 const putNew = { method: 'PUT', path: '/notes/new', content: { n: 1 } }
@@ -106,6 +112,29 @@ test('a transaction runs again if a call loses a race', async (t) => {
     t.equal(attempts, 2, method)
     t.equal((await calls.read('b')).item.n, n + 1)
   }
+})
+
+test('a transaction that runs again first locks what it had locked, in the order of all others', async (t) => {
+  const { calls, found, lost } = await serveNotes(t)
+  let attempts = 0
+  lost.add('b')
+  await calls.transaction(async (transaction) => {
+    attempts++
+    if (attempts === 2) t.strictSame(found.splice(0), ['a locked', 'b locked', 'c locked'])
+    for (const id of ['c', 'a']) await calls.read(id, { transaction })
+    await calls.update('b', { n: 1 }, { transaction }).finally(() => { found.length = 0 })
+  })
+  t.equal(attempts, 2)
+})
+
+test('a call that is refused in part undoes the whole transaction, even if its error is caught', async (t) => {
+  const { calls, hooks } = await serveNotes(t)
+  await t.rejects(calls.transaction(async (transaction) => {
+    const query = { filter: { owner: 'ann' } }
+    await calls.updateMany(query, { n: astray }, { caller: 'ann', transaction }).catch(() => {})
+  }), { code: 'validation-failed' })
+  t.strictSame(hooks, ['update a', 'update b'], 'a was written')
+  t.equal((await calls.read('a')).item.n, 0)
 })
 
 test('a PUT that creates at the id of an item outside of the scope has lost no race', async (t) => {
