@@ -1,7 +1,7 @@
 import { checkAttempt, isDone } from './check-attempt.ts'
 import type { Commit } from './database.ts'
 import type { Observed } from './history.ts'
-import { isWide } from './plan.ts'
+import { isBulk, isWide } from './plan.ts'
 import type { Operation } from './plan.ts'
 import { isLive, State } from './state.ts'
 
@@ -16,8 +16,11 @@ export function findViolations (observed: Observed, journal: readonly Commit[]):
     ...observed.config.app.hasHooks ? checkHookWrites(observed, journal) : [],
     ...observed.attempts.flatMap((attempt) => checkAttempt({ observed, attempt, journal, states })),
     ...checkKeys(observed, journal),
+    ...checkKeysInUse(observed),
     ...observed.config.app.hasCommitHook ? checkNotices(observed, journal) : [],
     ...checkQueues(observed),
+    ...checkLocks(observed, journal),
+    ...checkOrderOfLocks(observed),
     ...checkLog(observed)
   ]
 }
@@ -64,6 +67,18 @@ function checkKeys ({ attempts }: Observed, journal: readonly Commit[]): string[
   })
 }
 
+/**
+ * A request whose key another one has does not begin. With faults, the time of a key can be over while its request
+ * runs: then that one is refused at its end.
+ */
+function checkKeysInUse ({ attempts, calls, config }: Observed): string[] {
+  if (config.hasFaults || config.isolation !== 'locks') return []
+  return attempts
+    .filter(({ result }) => result?.code === 'idempotency-key-in-use')
+    .filter(({ name }) => [...calls.keys()].some((call) => call.startsWith(`${name} `)))
+    .map(({ name }) => `key: ${name} called functions of the app while another request had its key`)
+}
+
 /** Whether it is replayed without content: a list, an item with what it refers to, a nested item in a batch. */
 function dependsOnOthers ({ door, actions }: Operation, index: number): boolean {
   const { verb, expands, parent } = actions[index]!
@@ -102,10 +117,43 @@ function checkQueues ({ attempts, calls, config }: Observed): string[] {
 }
 
 /** Or is a read. A batch or a transaction waits for no queue. */
-function waitsInQueue ({ door, actions }: Operation): boolean {
-  const { verb } = actions[0]!
+function waitsInQueue (operation: Operation): boolean {
+  const { verb } = operation.actions[0]!
   const isOfItem = verb !== 'create' && verb !== 'put' && !isWide(verb)
-  return (door === 'http' || door === 'code') && isOfItem
+  return isAlone(operation) && isOfItem
+}
+
+/** What has locked all that it writes loses no race. So it runs once, unless the database rolls it back. */
+function checkLocks ({ attempts, calls, config, rolledBack }: Observed, journal: readonly Commit[]): string[] {
+  if (config.hasFaults || config.isolation !== 'locks') return []
+  return attempts.filter(({ name, operation }) => isAlone(operation) && !rolledBack.has(name)).flatMap((attempt) => {
+    const { name, operation: { actions: [action] } } = attempt
+    const getCalls = (hook: string) => calls.get(`${name} ${hook}`) ?? 0
+    const written = journal.filter(({ owner }) => owner === name).flatMap(({ changes }) => changes)
+    const items = written.filter(({ table }) => table === 'items').length
+    // Hooks that may need a connection are called before the transaction, so nothing is locked yet.
+    const isLocked = !config.app.hasValidationHook && (action!.verb === 'bulkRemove' || !config.app.hasRefinement)
+    const isRepeated = isBulk(action!.verb)
+      ? isLocked && isDone(attempt) && items > 0 && getCalls('beforeWrite') > items
+      : getCalls('run') > 1
+    return isRepeated ? [`lock: ${name} ran several times, although it locks what it writes`] : []
+  })
+}
+
+/** A request or a call, not one part of several. */
+function isAlone ({ door }: Operation): boolean {
+  return door === 'http' || door === 'code'
+}
+
+/** `transaction.lock` and bulk writes lock items in one order, so they never wait for each other in a circle. */
+function checkOrderOfLocks ({ attempts, deadlocks }: Observed): string[] {
+  const ordered = new Set(attempts.filter(({ operation }) => {
+    const { verb, parent } = operation.actions[0]!
+    return isAlone(operation) && ['move', 'bulkPatch', 'bulkRemove'].includes(verb) && parent === undefined
+  }).map(({ name }) => name))
+  return deadlocks
+    .filter((circle) => circle.every((name) => ordered.has(name)))
+    .map((circle) => `lock: ${circle.join(' and ')} wait for each other, although they lock in one order`)
 }
 
 /** What is only in the log: mistakes in the library, and errors without a fault. */

@@ -42,6 +42,8 @@ const retryDelays = [4, 12, 36, 108, 324]
 export class Database {
   readonly journal: Commit[] = []
   readonly receipts = new Map<string, Receipt>()
+  /** The attempts of which it has rolled something back. */
+  readonly rolledBack = new Set<string>()
   /** The table of each storage, also of those that have joined a transaction. */
   readonly tableOf = new WeakMap<object, Table<Row>>()
   readonly #tables = new Map<string, Table<Row>>()
@@ -71,9 +73,14 @@ export class Database {
     this.#chooseFault = chooseFault
     this.journal.length = 0
     this.receipts.clear()
+    this.rolledBack.clear()
     for (const table of this.#tables.values()) {
       for (const id of listIds(table)) table.set(id, undefined)
     }
+  }
+
+  get deadlocks (): ReadonlyArray<readonly string[]> {
+    return this.#locks.deadlocks
   }
 
   /** What should have ended when all requests have. */
@@ -285,6 +292,7 @@ export class Database {
   /** The database has rolled it back, and released its locks. */
   #fail (transaction: SimulatedTransaction, error: Error): Error {
     transaction.failure = error
+    this.rolledBack.add(transaction.owner)
     this.#locks.release(transaction)
     return error
   }

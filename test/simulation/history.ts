@@ -31,6 +31,10 @@ export interface Observed {
   readonly logged: ReadonlyArray<Record<string, unknown>>
   /** How often each attempt has called a hook. */
   readonly calls: ReadonlyMap<string, number>
+  /** The attempts of which the database has rolled something back. */
+  readonly rolledBack: ReadonlySet<string>
+  /** The attempts that have waited for each other in a circle. */
+  readonly deadlocks: ReadonlyArray<readonly string[]>
 }
 
 export interface History {
@@ -183,6 +187,8 @@ class Run {
   readonly #notices: Array<Notice & { owner: string }> = []
   readonly #logged: Array<Record<string, unknown>> = []
   readonly #calls = new Map<string, number>()
+  /** What was found while it ran. */
+  readonly #violations: string[] = []
 
   constructor ({ world, random, config, fixture, spare, options }: RunContext) {
     this.#world = world
@@ -220,9 +226,12 @@ class Run {
       attempts: this.#attempts,
       notices: this.#notices,
       logged: this.#logged,
-      calls: this.#calls
+      calls: this.#calls,
+      rolledBack: database.rolledBack,
+      deadlocks: database.deadlocks
     }
     return [
+      ...this.#violations,
       ...isHanging ? [`hang: ${open.join()} never ended`] : left.map((text) => `left: ${text}`),
       ...findViolations(observed, database.journal)
     ]
@@ -309,7 +318,7 @@ class Run {
     this.#attempts.push(attempt)
     this.#world.log(`${name} begins: ${describeOperation(operation)}`)
     if (operation.isAborted && name === operation.name) {
-      this.#abortLater(name).catch((error: unknown) => unhandled.push(error))
+      this.#abortLater(attempt).catch((error: unknown) => unhandled.push(error))
     }
     const result = await this.#doors.send(operation, name, process)
     attempt.end = journal.length
@@ -319,9 +328,16 @@ class Run {
     return result
   }
 
-  async #abortLater (name: string): Promise<void> {
+  async #abortLater (attempt: Attempt): Promise<void> {
+    const { name, operation: { door, hookFault } } = attempt
     await this.#world.skip(`abort ${name}`, 1 + this.#world.random.below(12))
     this.#doors.abort(name)
+    await this.#world.settled()
+    // A request has no response any more, and a transaction from code has no signal itself. A hook may go on, and a
+    // pause before another attempt is short.
+    const isCall = door === 'code' && hookFault === undefined
+    const waits = isCall && attempt.result === undefined && !this.#world.goesOn(name, limit)
+    if (waits) this.#violations.push(`abort: ${name} waits for others although its client has left`)
   }
 }
 

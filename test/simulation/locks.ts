@@ -26,6 +26,8 @@ export class Locks {
   /** With `optimistic`: how often each key was locked by a transaction that has committed. */
   readonly #stamps = new Map<string, number>()
   readonly #seen = new Map<SimulatedTransaction, Map<string, number>>()
+  /** The attempts that have waited for each other in a circle. */
+  readonly deadlocks: Array<readonly string[]> = []
 
   constructor (isolation: Isolation) {
     this.#isolation = isolation
@@ -49,7 +51,11 @@ export class Locks {
       this.#holders.set(key, transaction)
       return
     }
-    if (this.#wouldDeadlock(transaction, holder)) throw new RolledBack(`deadlock at ${key}`)
+    const circle = this.#findCircle(transaction, holder)
+    if (circle !== undefined) {
+      this.deadlocks.push(circle)
+      throw new RolledBack(`deadlock at ${key}`)
+    }
     world.log(`    ${transaction.owner} waits for ${key} of ${holder.owner}`)
     await new Promise<void>((resolve, reject) => this.#waiting.push({ transaction, key, resolve, reject }))
     await world.step(transaction.owner, `${transaction.owner} has the lock ${key}`)
@@ -95,14 +101,16 @@ export class Locks {
     this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
   }
 
-  /** Whether the holder waits, perhaps through others, for this transaction. */
-  #wouldDeadlock (transaction: SimulatedTransaction, holder: SimulatedTransaction): boolean {
+  /** The owners from the holder to this transaction, if the holder waits for it, perhaps through others. */
+  #findCircle (transaction: SimulatedTransaction, holder: SimulatedTransaction): string[] | undefined {
+    const owners: string[] = []
     let current: SimulatedTransaction | undefined = holder
     while (current !== undefined) {
-      if (current === transaction) return true
+      owners.push(current.owner)
+      if (current === transaction) return owners
       const waiting = this.#waiting.find((one) => one.transaction === current)
       current = waiting && this.#holders.get(waiting.key)
     }
-    return false
+    return undefined
   }
 }

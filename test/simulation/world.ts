@@ -5,6 +5,8 @@ import { Random } from './random.ts'
 // them. Everything else runs to its end between two choices.
 
 interface Timer {
+  readonly owner: string | undefined
+  readonly delay: number
   readonly at: number
   readonly run: () => void
 }
@@ -42,6 +44,7 @@ export class World {
   #choices = 0
   readonly #steps: Step[] = []
   readonly #timers = new Map<object, Timer>()
+  readonly #waitsForChoice: Array<() => void> = []
   readonly #priorities = new Map<string, number>()
   readonly #usesPriorities: boolean
 
@@ -68,7 +71,8 @@ export class World {
 
   setTimer (run: () => void, milliseconds = 0): object {
     const timer = { ref: () => timer, unref: () => timer, hasRef: () => true, refresh: () => timer }
-    this.#timers.set(timer, { at: this.now + Math.max(1, milliseconds), run: AsyncResource.bind(run) })
+    const delay = Math.max(1, milliseconds)
+    this.#timers.set(timer, { owner: running.getStore(), delay, at: this.now + delay, run: AsyncResource.bind(run) })
     return timer
   }
 
@@ -76,10 +80,29 @@ export class World {
     if (timer !== undefined) this.#timers.delete(timer)
   }
 
+  sleep (milliseconds: number): Promise<void> {
+    return new Promise((resolve) => this.setTimer(resolve, milliseconds))
+  }
+
+  /** Resolves when nothing happens any more without another choice. */
+  settled (): Promise<void> {
+    return new Promise((resolve) => this.#waitsForChoice.push(resolve))
+  }
+
+  /** Whether an attempt goes on by itself: it has a step, or a timer that is shorter than this. */
+  goesOn (name: string, delay: number): boolean {
+    return this.#steps.some(({ owner }) => owner === name) ||
+      [...this.#timers.values()].some((timer) => timer.owner === name && timer.delay < delay)
+  }
+
   /** Chooses until it is done, or nothing is left. */
   async run ({ isDone, waits = false }: RunOptions): Promise<void> {
     for (;;) {
       await this.#settle()
+      for (const resolve of this.#waitsForChoice.splice(0)) {
+        resolve()
+        await this.#settle()
+      }
       if (isDone()) return
       const isIdle = this.#steps.length === 0 && this.#timers.size === 0
       if (isIdle && waits) continue
