@@ -347,7 +347,12 @@ class Model {
   #checkUnique (row: Row, before: Row | undefined): void {
     const { state, others } = this.#situation
     const id = String(row.id)
-    const isIdInUse = before === undefined && [state, others].some((one) => one.find('items', id) !== undefined)
+    // A PUT replaces what another one has created meanwhile, if the caller sees it.
+    const isReplaced = (found: Row) => this.#action.verb === 'put' && this.#isVisible(found)
+    const isIdInUse = before === undefined && [state, others].some((one) => {
+      const found = one.find('items', id)
+      return found !== undefined && !isReplaced(found)
+    })
     const isCodeInUse = others.list('items').some((other) => other.id !== id && row.code && other.code === row.code)
     if (isIdInUse || isCodeInUse) throw new Refused(409, 'not-unique')
   }
