@@ -159,6 +159,14 @@ function showIncluded (row: Row, caller: string): Row {
   return typeof person === 'object' && person !== null ? { ...row, person: showRow(person as Row, caller) } : row
 }
 
+/** How an attempt is sent. */
+interface Sending {
+  readonly name: string
+  readonly process: number
+  /** The errors that a transaction catches, by the index of the call. */
+  readonly caught: Map<number, Failure>
+}
+
 /** Which service has each process. A process that has ended has another one when it comes back. */
 export type FindService = (process: number) => Service
 
@@ -179,7 +187,7 @@ export class Doors {
   }
 
   /** Sends an operation through its door, under the name of the attempt. */
-  send (operation: Operation, name: string, process: number): Promise<Result> {
+  send (operation: Operation, { name, process, caught }: Sending): Promise<Result> {
     operation.tags ??= operation.actions.map((action) => {
       return action.isConditional ? this.#tags.get(this.#toMemoryKey(operation, action)) : undefined
     })
@@ -187,7 +195,7 @@ export class Doors {
     const done = running.run(name, () => {
       if (operation.door === 'http') return this.#sendRequest(service, operation, name)
       if (operation.door === 'batch') return this.#sendBatch(service, operation, name)
-      return this.#call(service, operation, name)
+      return this.#call(service, operation, { name, caught })
     })
     return new Promise((resolve, reject) => {
       done.then(resolve, reject)
@@ -290,29 +298,37 @@ export class Doors {
     }
   }
 
-  async #call (service: Service, operation: Operation, name: string): Promise<Result> {
-    const { actions, caller, tags, door } = operation
+  async #call (service: Service, operation: Operation, { name, caught }: Omit<Sending, 'process'>): Promise<Result> {
+    const { actions, caller, tags, door, catchesErrors } = operation
     const controller = new AbortController()
     this.#controllers.set(name, controller)
     const bodies: unknown[] = []
     let index = 0
     const callAll = async (transaction?: object): Promise<void> => {
       bodies.length = 0
+      caught.clear()
       for (index = 0; index < actions.length; index++) {
-        const action = actions[index]!
-        const known = tags![index]
-        const options = {
-          caller,
-          signal: controller.signal,
-          ...transaction && { transaction },
-          ...known && { ifMatch: known.tag }
-        }
-        const value = await callMethod(service, action, options)
-        const items = Array.isArray(value) ? value.map(({ item }) => item) : value?.item ?? value
-        const body = toBody(action, caller, items)
+        const body = await callOne(transaction).catch((error: unknown) => {
+          if (!catchesErrors) throw error
+          caught.set(index, toFailure(error))
+        })
         bodies.push(body)
-        if (!Array.isArray(value)) this.#remember(operation, action, { tag: value?.tag, body })
       }
+    }
+    const callOne = async (transaction: object | undefined): Promise<unknown> => {
+      const action = actions[index]!
+      const known = tags![index]
+      const options = {
+        caller,
+        signal: controller.signal,
+        ...transaction && { transaction },
+        ...known && { ifMatch: known.tag }
+      }
+      const value = await callMethod(service, action, options)
+      const items = Array.isArray(value) ? value.map(({ item }) => item) : value?.item ?? value
+      const body = toBody(action, caller, items)
+      if (!Array.isArray(value)) this.#remember(operation, action, { tag: value?.tag, body })
+      return body
     }
     try {
       if (door === 'transaction') await service.items.transaction((transaction) => callAll(transaction))
@@ -320,7 +336,10 @@ export class Doors {
       return { status: 200, bodies, text: JSON.stringify(bodies) }
     } catch (error) {
       const failure = toFailure(error)
-      const part = { index, status: failure.status, code: failure.code }
+      // What was caught may have undone the transaction. An action converts what a call inside of it was refused with.
+      const isSame = ([, { status, code }]: [number, Failure]) => status === failure.status && code === failure.code
+      const [cause] = [...caught].find(isSame) ?? [...caught].find(([at]) => actions[at]!.verb === 'move') ?? [index]
+      const part = { index: cause, status: failure.status, code: failure.code }
       return { ...failure, bodies: [], text: String(error), ...door === 'transaction' && { part } }
     }
   }
@@ -359,7 +378,13 @@ interface ThrownValue {
 }
 
 /** What the error of a call says, as a response would. */
-function toFailure (error: unknown): { status: number, code: string, detail: string } {
+export interface Failure {
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+}
+
+function toFailure (error: unknown): Failure {
   const { name = '', message = '', code = name, statusCode, unreachable, problem } = Object(error) as ThrownValue
   const status = statusCode ?? problem?.status ?? (unreachable === true ? 503 : 500)
   return { status, code, detail: problem?.detail ?? message }

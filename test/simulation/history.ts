@@ -3,7 +3,7 @@ import { findViolations } from './checks.ts'
 import { Database } from './database.ts'
 import type { Fault } from './database.ts'
 import { Doors } from './doors.ts'
-import type { Result } from './doors.ts'
+import type { Failure, Result } from './doors.ts'
 import { chooseConfig, choosePlan, chooseRows, describeOperation, itemIds } from './plan.ts'
 import type { Config, Operation } from './plan.ts'
 import { Random } from './random.ts'
@@ -22,6 +22,8 @@ export interface Attempt {
   readonly start: number
   end: number
   result: Result | undefined
+  /** The calls of its transaction that were refused or have failed, whose errors it has caught. */
+  readonly caught: ReadonlyMap<number, Failure>
 }
 
 export interface Observed {
@@ -203,7 +205,7 @@ class Run {
       chooseFault: () => rate > 0 && world.random.chance(rate) ? world.random.pick(faults) : undefined
     })
     const { keeps = () => true, onlyAnn } = options
-    for (const { table, row } of chooseRows(random, onlyAnn === 'second')) fixture.database.seed(table, row)
+    for (const { table, row } of chooseRows(random, config.app, onlyAnn === 'second')) fixture.database.seed(table, row)
     this.operations = choosePlan(random, config, onlyAnn && ['ann']).filter(keeps)
     fixture.probe = this.#createProbe()
   }
@@ -307,20 +309,25 @@ class Run {
 
   /** Another client has the same key and content, and comes at any time, perhaps to another process. */
   async #runTwin (operation: Operation): Promise<void> {
-    await this.#world.skip(`twin ${operation.name}`, 1 + this.#world.random.below(30))
-    await this.#attempt(operation, `${operation.name}/twin`, (operation.process + 1) % this.#fixture.services.length)
+    const { name, hookFault } = operation
+    await this.#world.skip(`twin ${name}`, 1 + this.#world.random.below(30))
+    // Often just when the first one, which still runs, no longer has the key.
+    const isLater = hookFault?.kind === 'late' && this.#world.random.chance(0.7)
+    if (isLater) await this.#world.sleep(lease * 1000 + this.#world.random.below(100))
+    await this.#attempt(operation, `${name}/twin`, (operation.process + 1) % this.#fixture.services.length)
   }
 
   async #attempt (operation: Operation, name: string, process: number): Promise<Result> {
     const { journal } = this.#fixture.database
     await this.#world.step(`client ${operation.client}`, `client ${operation.client} sends ${name}`)
-    const attempt: Attempt = { name, operation, start: journal.length, end: -1, result: undefined }
+    const caught = new Map<number, Failure>()
+    const attempt: Attempt = { name, operation, start: journal.length, end: -1, result: undefined, caught }
     this.#attempts.push(attempt)
     this.#world.log(`${name} begins: ${describeOperation(operation)}`)
     if (operation.isAborted && name === operation.name) {
       this.#abortLater(attempt).catch((error: unknown) => unhandled.push(error))
     }
-    const result = await this.#doors.send(operation, name, process)
+    const result = await this.#doors.send(operation, { name, process, caught })
     attempt.end = journal.length
     attempt.result = result
     this.responses.push(`${name} ${result.status} ${result.text}`)

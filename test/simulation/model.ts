@@ -125,9 +125,15 @@ class Model {
         return this.#respond(201, row, [toWrite(row)])
       }
       case 'bulkCreate': {
-        const rows = this.#action.contents.map((each) => this.#build(this.#withOwner(each)))
+        const rows = this.#action.contents.map((each) => this.#change(this.#withOwner(each)))
+        const { hasValidationHook } = this.#situation.config
+        if (hasValidationHook) for (const row of rows) this.#checkScope(row)
         for (const row of rows) this.#checkReference(row, undefined)
-        for (const row of rows) this.#checkUnique(row, undefined)
+        // They are written one after another.
+        for (const row of rows) {
+          this.#checkScope(row)
+          this.#checkUnique(row, undefined)
+        }
         this.#checkDifferent(rows)
         return { status: 201, writes: rows.map((row) => toWrite(row)) }
       }
@@ -313,8 +319,19 @@ class Model {
     return row
   }
 
-  /** The row that is stored: hooks and refinements can change it. The caller must see it afterwards. */
+  /** The row that is stored. The caller must see it afterwards. */
   #build (draft: Row): Row {
+    const row = this.#change(draft)
+    this.#checkScope(row)
+    return row
+  }
+
+  #checkScope (row: Row): void {
+    if (!this.#isInScope(row)) throw new Refused(422, 'validation-failed')
+  }
+
+  /** What hooks and refinements make of a row. */
+  #change (draft: Row): Row {
     const { config: { hasHooks, hasValidationHook, hasRefinement } } = this.#situation
     const { parent } = this.#action
     if (parent !== undefined && draft.personId !== parent) throw new Refused(422, 'validation-failed')
@@ -323,7 +340,7 @@ class Model {
     // The hook gets content that is refined already, and what an action has returned.
     const hasSpace = text.startsWith(' ') && (!hasRefinement || this.#action.verb === 'add')
     const isAstray = (hasHooks || hasValidationHook) && text.trim() === 'astray'
-    const row = {
+    return {
       ...draft,
       ...hasHooks && { text: ` ${text.trim()}` },
       ...hasRefinement && { text: text.trim() },
@@ -331,8 +348,6 @@ class Model {
       ...hasHooks && { written: draft.by },
       ...isAstray && { owner: 'nobody' }
     }
-    if (!this.#isInScope(row)) throw new Refused(422, 'validation-failed')
-    return row
   }
 
   /** What an item refers to has to exist when the reference is new. */

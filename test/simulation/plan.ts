@@ -1,6 +1,7 @@
 import type { Isolation } from './locks.ts'
 import type { AppConfig } from './service.ts'
 import { Random } from './random.ts'
+import { isLive } from './state.ts'
 import type { Row } from './transaction.ts'
 
 // What clients send: the plan of a history, which follows from its seed.
@@ -74,6 +75,8 @@ export interface Operation {
   readonly hookFault: HookFault | undefined
   /** Whether a batch is rolled back at its end. */
   readonly isDryRun: boolean
+  /** Whether a transaction goes on when one of its calls is refused or fails. */
+  readonly catchesErrors: boolean
   /** What each action is sent with in If-Match. Set when the operation is first sent. */
   tags: ReadonlyArray<KnownTag | undefined> | undefined
 }
@@ -104,6 +107,8 @@ const bulkVerbs: ReadonlySet<Verb> = new Set(['bulkPatch', 'bulkRemove', 'bulkCr
 const wideVerbs: ReadonlySet<Verb> = new Set([...bulkVerbs, 'move', 'tally'])
 /** These read several items by themselves. */
 const unnestedVerbs: ReadonlySet<Verb> = new Set(['move', 'tally'])
+/** These write items that were listed before. */
+const listedVerbs: readonly Verb[] = ['put', 'patch', 'remove', 'remove', 'add', 'bulkPatch', 'bulkRemove']
 const keyedVerbs: ReadonlySet<Verb> = new Set([...wideVerbs, 'create', 'patch', 'add'])
 const conditionalVerbs: ReadonlySet<Verb> = new Set(['read', 'put', 'patch', 'remove', 'add', 'restore'])
 
@@ -113,24 +118,28 @@ export const isWide = (verb: Verb): boolean => wideVerbs.has(verb)
 
 /** How many kinds of apps there are. To start one takes longer than a history. */
 const appKinds = 24
+/** With these, any two features occur together, only one of them, and neither of them. */
+const firstAppKind = 10_700
 
 function chooseApp (random: Random): AppConfig {
+  // An app with few features runs code that each of the others would replace.
+  const probability = random.pick([0.2, 0.6])
   return {
-    hasSoftDelete: random.chance(0.5),
-    hasHooks: random.chance(0.5),
-    hasValidationHook: random.chance(0.5),
-    hasCommitHook: random.chance(0.7),
-    hasReferences: random.chance(0.5),
-    hasRefinement: random.chance(0.5),
-    hasRedirects: random.chance(0.5),
-    hasNested: random.chance(0.5),
+    hasSoftDelete: random.chance(probability),
+    hasHooks: random.chance(probability),
+    hasValidationHook: random.chance(probability),
+    hasCommitHook: random.chance(probability),
+    hasReferences: random.chance(probability),
+    hasRefinement: random.chance(probability),
+    hasRedirects: random.chance(probability),
+    hasNested: random.chance(probability),
     hasSlowRules: random.chance(0.3),
     processes: 1 + random.below(2)
   }
 }
 
 export function chooseConfig (random: Random): Config {
-  const app = chooseApp(new Random(random.below(appKinds)))
+  const app = chooseApp(new Random(firstAppKind + random.below(appKinds)))
   const hasFaults = random.chance(0.6)
   return {
     app,
@@ -150,19 +159,23 @@ interface SeedRow {
  * What is stored when a history begins. With `isOther`, what the caller `ann` does not see is different: the hidden
  * properties, and the rows that are not in her scope.
  */
-export function chooseRows (random: Random, isOther = false): SeedRow[] {
+export function chooseRows (random: Random, { hasSoftDelete }: AppConfig, isOther = false): SeedRow[] {
   const hidden = isOther ? 'other' : 'seed'
+  const chooseDeletion = () => hasSoftDelete && random.chance(0.2) ? { deletedAt: '2025-01-01T00:00:00.000Z' } : {}
   const people = personIds
     .filter(() => random.chance(0.8))
     .map((id) => {
       const shared = random.chance(0.7)
       const phone = isOther ? `tel-${hidden}` : `tel-${id}`
-      return { table: 'people', row: { id, by: shared ? 'seed' : hidden, phone, shared } }
+      return { table: 'people', row: { id, by: shared ? 'seed' : hidden, phone, shared, ...chooseDeletion() } }
     })
+  const existing = people.filter(({ row }) => isLive(row)).map(({ row }) => row.id)
   const items = itemIds.filter(() => random.chance(0.7)).map((id) => {
     const owner = random.pick(['ann', 'ann', 'bob', 'gus'])
     const [group, n] = [random.pick(groups), random.below(3)]
-    const personId = random.pick([undefined, ...people.map(({ row }) => row.id)])
+    const deletion = chooseDeletion()
+    // What a deleted item refers to may be gone.
+    const personId = random.pick([undefined, ...isLive(deletion) ? existing : personIds])
     const row = {
       id,
       owner,
@@ -171,7 +184,8 @@ export function chooseRows (random: Random, isOther = false): SeedRow[] {
       n,
       by: 'seed',
       secret: `hush-${isOther ? hidden : id}`,
-      ...personId && { personId }
+      ...personId && { personId },
+      ...deletion
     }
     const foreign = { ...row, owner: 'bob', group: 'g', text: `of-${hidden}`, n: 7, by: hidden }
     return { table: 'items', row: isOther && owner !== 'ann' ? foreign : row }
@@ -194,6 +208,15 @@ function chooseSome<Value> (random: Random, values: readonly Value[]): readonly 
   return some.length > 0 ? some : values
 }
 
+interface ActionChoice {
+  readonly name: string
+  readonly caller: string
+  readonly door: Door
+  readonly verb: Verb
+  /** Chosen if possible. */
+  readonly id: string | undefined
+}
+
 interface PlannerOptions {
   readonly clients: number
   readonly callers: readonly string[] | undefined
@@ -211,6 +234,7 @@ class Planner {
   /** Most histories have some verbs and doors only, which meet more often then: swarm testing, Groce et al., 2012. */
   readonly #verbs: readonly Verb[]
   readonly #doors: readonly Door[]
+  #last: Operation | undefined
 
   constructor (random: Random, config: Config, { clients, callers }: PlannerOptions) {
     this.#random = random
@@ -224,27 +248,42 @@ class Planner {
   }
 
   chooseOperation (name: string): Operation {
+    const operation = this.#chooseAfter(name, this.#random.chance(0.2) ? this.#last : undefined)
+    this.#last = operation
+    return operation
+  }
+
+  /** With `last`, a client goes on with an item. */
+  #chooseAfter (name: string, last: Operation | undefined): Operation {
     const random = this.#random
-    const caller = random.pick(this.#callers)
+    const caller = last?.caller ?? random.pick(this.#callers)
     const door = this.#chooseDoor()
     const hasParts = door === 'batch' || door === 'transaction'
     const length = hasParts ? 1 + random.below(3) : 1
-    const actions = Array.from({ length }, () => this.#chooseAction({ name, caller, door }))
+    // What a transaction has listed must not change before it writes it.
+    const writesListed = door === 'transaction' && length > 1 && random.chance(0.4)
+    const actions = Array.from({ length }, (_, index) => {
+      const listedVerb = index === 0 ? 'list' : random.pick(listedVerbs)
+      const id = index === 0 ? last?.actions[0]!.id : undefined
+      return this.#chooseAction({ name, caller, door, id, verb: writesListed ? listedVerb : this.#chooseVerb(door) })
+    })
     const isDryRun = door === 'batch' && random.chance(0.15)
     const canHaveKey = door === 'batch' || (door === 'http' && keyedVerbs.has(actions[0]!.verb))
     const key = canHaveKey && !isDryRun && random.chance(0.6) ? `"${name}"` : undefined
+    const hasTwin = key !== undefined && random.chance(0.4)
     return {
       name,
-      client: random.below(this.#clients),
+      client: last?.client ?? random.below(this.#clients),
       process: random.below(this.#config.app.processes),
       door,
       caller,
       actions,
       key,
-      hasTwin: key !== undefined && random.chance(0.4),
+      hasTwin,
       isAborted: this.#config.hasFaults && random.chance(0.12),
-      hookFault: this.#chooseHookFault(door),
+      hookFault: this.#chooseHookFault(door, { actions, hasTwin }),
       isDryRun,
+      catchesErrors: door === 'transaction' && random.chance(0.3),
       tags: undefined
     }
   }
@@ -253,16 +292,20 @@ class Planner {
     return this.#random.pick(this.#isSimple ? ['http', 'code'] : this.#doors)
   }
 
-  #chooseHookFault (door: Door): HookFault | undefined {
+  #chooseHookFault (
+    door: Door,
+    { actions, hasTwin }: Pick<Operation, 'actions' | 'hasTwin'>
+  ): HookFault | undefined {
     const { hasFaults, app: { hasHooks, hasValidationHook, hasRefinement, hasRedirects } } = this.#config
-    if (!hasFaults || !this.#random.chance(0.1)) return undefined
+    if (!hasFaults || !this.#random.chance(hasTwin ? 0.3 : 0.1)) return undefined
     const hooks = [
       ...hasValidationHook ? ['beforeValidation'] : [],
       ...hasHooks ? ['beforeWrite', 'afterWrite'] : [],
       ...hasRefinement ? ['refine'] : [],
       ...hasRedirects ? ['to'] : [],
-      'run'
+      ...actions.some(({ verb }) => verb === 'add' || verb === 'move') ? ['run'] : []
     ]
+    if (hooks.length === 0) return undefined
     const hook = this.#random.pick(hooks)
     // A transaction from code has no timeout.
     const kinds = door === 'transaction' ? ['throw'] as const : ['throw', 'late', 'never'] as const
@@ -282,10 +325,10 @@ class Planner {
     return !(this.#isSimple && isWide(verb))
   }
 
-  #chooseAction ({ name, caller, door }: { name: string, caller: string, door: Door }): Action {
+  #chooseAction ({ name, caller, door, id: given, verb }: ActionChoice): Action {
     const random = this.#random
-    const verb = this.#chooseVerb(door)
-    const id = isAboutPerson(verb) ? random.pick(personIds) : random.pick(this.#ids)
+    const ids: readonly string[] = isAboutPerson(verb) ? personIds : this.#ids
+    const id = given !== undefined && ids.includes(given) ? given : random.pick(ids)
     const isOverHttp = door === 'http' || door === 'batch'
     const testedNumber = verb === 'patch' && isOverHttp && random.chance(0.2) ? random.below(3) : undefined
     const isWhole = testedNumber !== undefined && random.chance(0.4)
@@ -348,7 +391,7 @@ class Planner {
         ...verb === 'create' && { id },
         ...caller === 'root' && { owner },
         group: random.pick(groups),
-        text: verb === 'put' && random.chance(0.1) ? 'astray' : ` of-${owner}`,
+        text: random.chance(0.1) ? 'astray' : ` of-${owner}`,
         n: random.below(10),
         by: name,
         ...optional
@@ -370,7 +413,7 @@ export function toSort ({ property, isDescending }: Walk): string {
 
 /** For the history. */
 export function describeOperation (operation: Operation): string {
-  const { door, caller, process, actions, key, tags, hookFault, isAborted, isDryRun } = operation
+  const { door, caller, process, actions, key, tags, hookFault, isAborted, isDryRun, catchesErrors } = operation
   const list = actions.map((action, index) => {
     const { verb, content, contents } = action
     const { mustCreate, testedNumber, isWhole, preference, expands, personFilter, walk } = action
@@ -390,7 +433,8 @@ export function describeOperation (operation: Operation): string {
     key && `key ${key}`,
     hookFault && `${hookFault.hook}: ${hookFault.kind}`,
     isAborted && 'aborted',
-    isDryRun && 'dry run'
+    isDryRun && 'dry run',
+    catchesErrors && 'catches errors'
   ].filter(Boolean)
   return `${door} ${process} ${caller}: ${list.join('; ')} ${extra.length > 0 ? `(${extra.join(', ')})` : ''}`
 }
