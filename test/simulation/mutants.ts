@@ -74,4 +74,4 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
-console.log(`${chosen.length} mutants, ${survivors.length} survivors: ${survivors.join('; ')}`)
+if (!isCheck) console.log(`${chosen.length} mutants, ${survivors.length} survivors: ${survivors.join('; ')}`)

@@ -11,9 +11,13 @@ const isQuick = process.env.TESTS === 'quick'
 // Without tap's runner, a file has 30 seconds.
 t.setTimeout(3_600_000)
 
-async function runHistories (t: Test, ...options: string[]): Promise<{ code: number, output: string }> {
-  const file = join(import.meta.dirname, 'run.ts')
-  const node = spawn(process.execPath, ['--conditions=fastify-collections-source', file, '--stop', '3', ...options])
+function runHistories (t: Test, ...options: string[]): Promise<{ code: number, output: string }> {
+  return runProgram(t, 'run.ts', '--stop', '3', ...options)
+}
+
+async function runProgram (t: Test, name: string, ...options: string[]): Promise<{ code: number, output: string }> {
+  const file = join(import.meta.dirname, name)
+  const node = spawn(process.execPath, ['--conditions=fastify-collections-source', file, ...options])
   // A test that ends early leaves no process behind.
   t.teardown(() => node.kill())
   let output = ''
@@ -24,6 +28,11 @@ async function runHistories (t: Test, ...options: string[]): Promise<{ code: num
 
 test('the histories that have found a bug have no violation', { timeout: 600_000 }, async (t) => {
   const { code, output } = await runHistories(t, '--known')
+  t.equal(code, 0, output)
+})
+
+test('every fault of the list of mutants can be inserted', async (t) => {
+  const { code, output } = await runProgram(t, 'mutants.ts', '--check')
   t.equal(code, 0, output)
 })
 
