@@ -127,6 +127,15 @@ test('a transaction that runs again first locks what it had locked, in the order
   t.equal(attempts, 2)
 })
 
+test('transaction.lock locks in the order of all others, whatever the order of the ids', async (t) => {
+  const { calls, found } = await serveNotes(t)
+  await calls.transaction(async (transaction) => {
+    const locked = await transaction.lock(calls, ['c', 'a', 'b'])
+    t.strictSame(locked.map(({ id }) => id), ['c', 'a', 'b'])
+    t.strictSame(found, ['a locked', 'b locked', 'c locked'])
+  })
+})
+
 test('a call that is refused in part undoes the whole transaction, even if its error is caught', async (t) => {
   const { calls, hooks } = await serveNotes(t)
   await t.rejects(calls.transaction(async (transaction) => {
