@@ -118,6 +118,7 @@ class AttemptCheck {
       return creates && caller === 'gus' ? [] : ['refusal: 403 without a reason']
     }
     const refused = part ?? { index: 0, status, code }
+    if (refused.index >= actions.length) return [`refusal: ${status} ${code} although no call was refused`]
     if (this.#situations.some((situation) => this.#isRefused(refused, situation))) return []
     if (refused.code === 'not-found' && this.#isMoved(undefined)) return []
     if ((config.isolation !== 'locks' || this.#locksNothing) && this.#isRefusedLater(refused)) return []

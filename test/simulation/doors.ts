@@ -336,13 +336,20 @@ export class Doors {
       return { status: 200, bodies, text: JSON.stringify(bodies) }
     } catch (error) {
       const failure = toFailure(error)
-      // What was caught may have undone the transaction. An action converts what a call inside of it was refused with.
+      // What was caught may have undone the transaction. An action converts what a call inside of it was refused with,
+      // and a call that is refused can be aborted before it ends.
       const isSame = ([, { status, code }]: [number, Failure]) => status === failure.status && code === failure.code
-      const [cause] = [...caught].find(isSame) ?? [...caught].find(([at]) => actions[at]!.verb === 'move') ?? [index]
+      const isInAction = ([at]: [number, Failure]) => isOnCollection(actions[at]!)
+      const [cause] = [...caught].find(isSame) ?? [...caught].find(isInAction) ?? [...caught][0] ?? [index]
       const part = { index: cause, status: failure.status, code: failure.code }
       return { ...failure, bodies: [], text: String(error), ...door === 'transaction' && { part } }
     }
   }
+}
+
+/** Whether it is a custom action that calls others. */
+function isOnCollection ({ verb }: Action): boolean {
+  return verb === 'move' || verb === 'tally'
 }
 
 function isOfMany ({ verb }: Action): boolean {
