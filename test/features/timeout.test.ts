@@ -2,10 +2,14 @@ import { once } from 'node:events'
 import { Socket } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
+import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { test } from 'tap'
+import { define } from '../../lib/index.ts'
 import type { Definition } from '../../lib/index.ts'
-import type { Storage } from '../../lib/storage.ts'
+import type { Shape, Storage } from '../../lib/storage.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { wrapStorage } from '../../lib/storage/wrap-storage.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { timeout } from '../../lib/features/timeout.ts'
@@ -142,6 +146,49 @@ function slowly (
     }
   }))
 }
+
+const Text = Type.Object({ id: Type.String({ format: 'uuid', readOnly: true }), text: Type.String() })
+
+test('after the timeout, no write and no commit begins, also if the storage ignores the signal', async (t) => {
+  for (const late of [1, 2]) {
+    const { open, opened } = gate()
+    let inserts = 0
+    let ended: Promise<unknown> | undefined
+    const definition = define({
+      name: 'notes',
+      schema: Text,
+      storage (shape: Shape) {
+        const ignored = { signal: new AbortController().signal, scope: undefined }
+        const storage = wrapStorage(memory()(shape), (inner) => ({
+          list: inner.list,
+          find: inner.find,
+          replace: inner.replace,
+          remove: inner.remove,
+          async insert (draft) {
+            const isLate = ++inserts === late
+            const entry = await inner.insert(draft, ignored)
+            if (isLate) await opened
+            return entry
+          }
+        }))
+        const transaction: Storage<object>['transaction'] = (work) => {
+          const done = storage.transaction!(work, ignored)
+          ended = done.catch(() => {})
+          return done
+        }
+        // The items are those of the schema: it is the same storage.
+        return { ...storage, transaction } as Storage<typeof Text.static>
+      }
+    }).with(timeout(limit), bulk())
+    const app = await build(t, definition)
+    const response = await request(app, 'POST /notes', { content: [{ text: 'a' }, { text: 'b' }] })
+    t.match(response.json(), { ...timedOut, detail: unchanged })
+    open()
+    await ended
+    t.equal(inserts, late)
+    t.strictSame(await texts(app), [])
+  }
+})
 
 test('a write that started before the timeout and completes returns success', async (t) => {
   const changes: string[] = []

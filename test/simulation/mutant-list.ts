@@ -169,7 +169,8 @@ const access = [
 
 const writes = [
   ...inFile('engine/write.ts', [
-    'engine/lost-updates', 'engine/commit', 'engine/hooks', 'engine/lost-races', 'engine/transactions'
+    'engine/lost-updates', 'engine/commit', 'engine/hooks', 'engine/lost-races', 'engine/transactions',
+    'features/timeout'
   ], [
     {
       promise: 'a hook before a write cannot change the stored item',
