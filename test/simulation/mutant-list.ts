@@ -470,7 +470,7 @@ const features = [
   ...inFile('features/soft-delete.ts', ['features/soft-delete'], [
     {
       promise: 'only some callers restore',
-      old: 'return restores && await isCallerAllowed(deletion, operation) ? found',
+      old: 'return restores && await findRefusal(deletion, operation) === undefined ? found',
       next: 'return restores ? found'
     },
     {
@@ -697,13 +697,13 @@ const lists = [
   ...inFile('listing/page-links.ts', ['listing/lists', 'listing/walks'], [
     {
       promise: 'a client that follows the links gets no item twice',
-      old: "if (last !== undefined && hasNext) links.next = linkTo('after', last)",
-      next: "if (last !== undefined && hasNext) links.next = linkTo('after', page.entries.at(-2) ?? last)"
+      old: 'const entry = page.entries.at(-1)',
+      next: 'const entry = page.entries.at(-2) ?? page.entries.at(-1)'
     },
     {
       promise: 'a page that is not the last one has a link to the next',
-      old: 'const hasNext = page.more || isBackward',
-      next: 'const hasNext = isBackward || (page.more && cursor === undefined)'
+      old: 'const hasNext = page.more || query.before !== undefined',
+      next: 'const hasNext = query.before !== undefined || (page.more && listQuery.cursor === undefined)'
     }
   ]),
   ...inFile('listing/cursor.ts', ['listing/lists', 'listing/walks'], [
@@ -723,8 +723,8 @@ const lists = [
   ...inFile('calls/calls.ts', ['calls/calls', 'listing/walks'], [
     {
       promise: 'pages from code have no item twice',
-      old: 'const next = { ...listQuery, after: getPosition(last, order), count: false }',
-      next: 'const next = { ...listQuery, after: getPosition(page.entries.at(-2) ?? last, order), count: false }'
+      old: 'after: getPosition(entries.at(-1)!, query.order)',
+      next: 'after: getPosition((entries.at(-2) ?? entries.at(-1))!, query.order)'
     }
   ])
 ]
