@@ -109,6 +109,8 @@ export interface Relation {
   readonly references: boolean
   readonly canFilter: boolean
   readonly canSort: boolean
+  /** The other collection as `relate()` got it. */
+  readonly target: Collection
   /** Finds the other collection as the app serves it, with its access, scope and features. */
   findTarget (app: ServedCollections): Served
 }
@@ -140,7 +142,7 @@ export interface Host {
   /** The collection that the feature is added to. */
   readonly collection: CollectionInfo
   /** What all features of the definition have attached. Collections of an app have the same object. */
-  readonly attached: object
+  readonly attached: Attached
   /** Refuses the definition with an error that says how to fix it. */
   fail (message: string): never
   /** Refuses options that are not an object, or that have other names than these, for callers without TypeScript. */

@@ -132,6 +132,7 @@ function readRelation (host: Host, definitions: Definitions, { name, options }: 
     references: options.references === true,
     canFilter: canRelate && options.filter !== false,
     canSort: canRelate && !isMany && options.sort !== false,
+    target,
     findTarget: ({ findServed }) => findServed?.(target.baseStorage) ??
       fail(`leads to ${to}, which the app does not serve. Register it: app.register(collection, ${to}).`)
   }

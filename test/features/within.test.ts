@@ -7,6 +7,8 @@ import collection from '../../lib/index.ts'
 import type { ActionName } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { within } from '../../lib/features/within.ts'
+import { relate } from '../../lib/relations/relate.ts'
+import type { Feature } from '../../lib/feature.ts'
 import { build, modified, request } from '../app.ts'
 import { define } from '../define.ts'
 
@@ -251,4 +253,29 @@ test('a nested collection is not cached for longer than its parent allows', asyn
       t.strictSame([statusCode, headers['cache-control']], [200, expected], `${cache}: ${url}`)
     }
   }
+})
+
+test('within() takes the parent and the property from a relation', async (t) => {
+  const schema = Type.Object({ id: Type.String(), ownerId: Type.Optional(Type.String()) })
+  const storage = memory()
+  const options = { schema, storage, id: { generate: 'client' } } as const
+  const { owners, things } = relate({
+    owners: define({ name: 'owners', ...options }),
+    things: define({ name: 'things', ...options })
+  }, {
+    owners: { things: { to: 'things', by: 'ownerId' } },
+    things: { owner: { to: 'owners', property: 'ownerId' } }
+  })
+  const app = await build(t, [owners, things.with(within('owner'))])
+  await request(app, 'POST /owners', { content: { id: 'ada' } })
+  const { json } = await request(app, 'POST /owners/ada/things', { content: { id: 'pen' } })
+  t.strictSame(json(), { id: 'pen', ownerId: 'ada' })
+  t.equal((await request(app, 'GET /owners/ada/things?expand=owner')).json()[0].owner.id, 'ada')
+  t.equal((await request(app, 'GET /owners/bob/things')).statusCode, 404)
+  t.equal((await request(app, 'GET /things')).statusCode, 404)
+  for (const [make, message] of [
+    [() => things.with(within('owners')), /the relation "owners", but the definition has only owner to one item/],
+    [() => owners.with(within('things')), /the relation "things", but the definition has none to one item/],
+    [() => things.with((within as (...given: string[]) => Feature<object>)('owner', 'ownerId')), /Remove "ownerId"/]
+  ] as const) t.throws(make, { message })
 })
