@@ -5,7 +5,8 @@ import Fastify from 'fastify'
 import t, { test } from 'tap'
 import * as errors from '../lib/errors.ts'
 import { batch } from '../lib/batch/batch.ts'
-import collection, { define, defineWith, registry } from '../lib/index.ts'
+import collection, { define, defineWith } from '../lib/index.ts'
+import { registry } from '../lib/registry-plugin.ts'
 import { service } from '../lib/service/service.ts'
 import type { Adapter, Storage, Supports } from '../lib/storage.ts'
 import { memory } from '../lib/storage/memory.ts'
@@ -118,7 +119,7 @@ const mistakes: Readonly<
     ],
     ['no relations', () => relate({ users: define(users) }, undefined as never), /relate\(\) takes/],
     ['a relation of nothing', () => relate({ users: users as never }, {} as never), /relate\(\) needs what define/],
-    ['the name of a parent', () => define(users).with(within('teams' as never, 'email')), /within\(\) needs the parent/],
+    ['the name of a parent', () => define(users).with(within('teams' as never, 'email')), /within\(\) names the relation "teams"/],
     [
       'hooks for every collection',
       () => defineWith({ storage: memory(), hooks: {} } as never)({ name: 'users', schema: User } as never),

@@ -259,7 +259,8 @@ export const cors = corsOptions()
 `,
   'app.ts': `
 import Fastify from 'fastify'
-import collection, { registry } from 'fastify-collections'
+import collection from 'fastify-collections'
+import { registry } from 'fastify-collections/registry'
 import { batchClient, client } from 'fastify-collections/client'
 import { articles, authors } from './definitions.js'
 

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
-import { registry } from '../../lib/index.ts'
+import { registry } from '../../lib/registry-plugin.ts'
 import type { Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { build, request } from '../app.ts'

@@ -1,7 +1,8 @@
 import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
-import collection, { registry } from '../../lib/index.ts'
+import collection from '../../lib/index.ts'
+import { registry } from '../../lib/registry-plugin.ts'
 import type { Definition } from '../../lib/index.ts'
 
 export type Json = Record<string, unknown>

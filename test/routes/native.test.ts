@@ -4,7 +4,8 @@ import sensible from '@fastify/sensible'
 import { test } from 'tap'
 import Fastify from 'fastify'
 import { Type } from '@sinclair/typebox'
-import collection, { define, json, Problem, problem, registry } from '../../lib/index.ts'
+import collection, { define, json, Problem, problem } from '../../lib/index.ts'
+import { registry } from '../../lib/registry-plugin.ts'
 import { Malformed } from '../../lib/format.ts'
 import type { RouteOptions } from '../../lib/index.ts'
 import type { Format } from '../../lib/format.ts'
@@ -694,7 +695,8 @@ test('a custom format returns 400 for content that it cannot parse, and 500 if i
   t.equal(lines.length, 1)
   t.strictSame((await request(app, 'GET /notes', { fields: { accept: 'application/xml' } })).json().available, [
     'application/json',
-    'text/csv'
+    'text/csv',
+    'application/vnd.fastify-collections.entries+json'
   ])
 })
 

@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { TSchema } from '@sinclair/typebox'
 import { test } from 'tap'
-import collection, { define, registry } from '../../lib/index.ts'
+import collection, { define } from '../../lib/index.ts'
+import { registry } from '../../lib/registry-plugin.ts'
 import { build, modified } from '../app.ts'
 import { listen, Wire } from '../wire.ts'
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { registry } from 'fastify-collections'
+import { registry } from 'fastify-collections/registry'
 import fp from 'fastify-plugin'
 import type { Account } from '../account.ts'
 
