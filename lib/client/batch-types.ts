@@ -107,7 +107,7 @@ export type BatchResults<Collections extends object, Parts extends readonly unkn
 
 /** A client for batches. */
 export interface BatchClient<Collections extends object> {
-  /** Runs all parts in one transaction. Throws a `ProblemError` if one of them is refused: then nothing is written. */
+  /** Runs all parts in one transaction. Throws a `ResponseError` if one of them is refused: then nothing is written. */
   batch<const Parts extends ReadonlyArray<BatchPart<Collections>>> (
     parts: Parts,
     call?: Call

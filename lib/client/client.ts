@@ -9,11 +9,14 @@ import type {
   Call,
   Client,
   ClientOptions,
+  Entry,
   ItemOfCollection,
   ManyCall,
   Marks,
   MatchedItems,
-  Seen
+  PageOfEntries,
+  Seen,
+  WriteCall
 } from './types.ts'
 
 export type { BatchClient, BatchPart, BatchResult, BatchResults } from './batch-types.ts'
@@ -27,35 +30,37 @@ export type {
   Call,
   Client,
   ClientOptions,
+  Entry,
+  ItemOfCollection,
   ManyCall,
   ManyMethods,
-  ManyQuery,
   Marks,
   MatchedItems,
-  PageOfItems,
+  PageOfEntries,
   Query,
   Seen,
-  Sent
+  Sent,
+  WriteCall
 } from './types.ts'
 export type { AddedAggregates, FigureName, GroupOf, GroupsOf, GroupsQuery } from '../engine/aggregate-types.ts'
 export type { Patch } from '../http/merge-patch.ts'
 
 // A typed client over fetch. It imports nothing at run time, so browsers can load it as it is.
 
-/** A problem that the service responded with: RFC 9457. */
-export class ProblemError extends Error {
+/** A response that is not 2xx, with the problem that it contains: RFC 9457. */
+export class ResponseError extends Error {
   readonly status: number
   readonly type: string
   readonly title: string
   readonly detail: string | undefined
   readonly code: string | undefined
-  /** The validation errors, by property. */
+  /** The validation errors, by JSON Pointer. */
   readonly errors: ReadonlyArray<{ readonly pointer: string, readonly message: string }>
   /** The whole content. */
   readonly content: Readonly<Record<string, unknown>>
 
   constructor (status: number, content: Readonly<Record<string, unknown>>) {
-    const problem = content as Partial<ProblemError>
+    const problem = content as Partial<ResponseError>
     const { type = 'about:blank', title = `Status ${status}`, detail, code, errors = [] } = problem
     super(detail ?? title)
     this.name = new.target.name
@@ -67,24 +72,28 @@ export class ProblemError extends Error {
     this.errors = errors
     this.content = content
   }
+
+  /** The validation errors by the names of inputs, as forms have them: `address.city`. One of the whole item is ''. */
+  get fieldErrors (): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.errors.map(({ pointer, message }) => {
+      const names = pointer.split('/').slice(1)
+      return [names.map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~')).join('.'), message]
+    }))
+  }
 }
 
 /** 412: the item has changed since it was read. */
-export class StaleError extends ProblemError {}
-
-function missingEtagError (): TypeError {
-  return new TypeError(
-    'The response has no readable ETag. Expose it to pages of other origins with corsOptions() in the service.'
-  )
-}
+export class StaleError extends ResponseError {}
 
 type Item = Record<string, unknown>
-type Target = string | number | Item
+type Id = string | number
+type Target = Id | Entry<Item>
 
-interface RequestOptions extends Call {
+interface RequestOptions extends WriteCall {
   readonly method?: string
   readonly body?: unknown
   readonly type?: string
+  readonly accept?: string
 }
 
 /** The methods that all collections have. With relations, those that read know them. */
@@ -100,90 +109,85 @@ export type ClientOf<Definition, Given extends Marks = object> =
   BulkMethods<ItemOfCollection<Definition>, Given, AddsOfCollection<Definition>> &
   AggregateMethods<Seen<ItemOfCollection<Definition>, Given>, AddsOfCollection<Definition>>
 
+const jsonType = 'application/json'
+const patchType = 'application/merge-patch+json'
+const entriesType = 'application/vnd.fastify-collections.entries+json'
+
+/** Servers and proxies refuse URIs that are too long; often from 8,000 characters. */
+const maxSearchLength = 6000
+
+const listParameters = ['filter', 'sort', 'q', 'limit', 'count', 'cursor', 'offset', 'fields', 'expand']
+const aggregateParameters = [
+  'filter', 'q', 'by', 'count', 'distinct', 'sum', 'avg', 'min', 'max', 'sort', 'limit'
+]
+const manyParameters = ['filter', 'q']
+/** In a query string, a property with the name of a parameter is compared with `.eq`. */
+const reservedNames = new Set([...listParameters, ...aggregateParameters, 'deleted'])
+
 /**
  * Creates a typed client of the collection at a URI, for browsers and Node.js.
  *
  * @example
  * const users = client<typeof import('./users.ts').users>('https://example.com/users')
  * const ada = await users.create({ email: 'ada@example.com' })
- * for await (const user of users.list({ sort: ['email'] })) console.log(user.email)
+ * await users.update(ada, { name: 'Ada' })
+ * for await (const { item } of users.list({ filter: { role: 'admin' }, sort: ['email'] })) console.log(item.email)
  */
 export function client<Definition, Given extends Marks = object> (
   base: string,
   options: ClientOptions = {}
 ): ClientOf<Definition, Given> {
-  const { fetch: fetchFunction = fetch, headers: commonHeaders, id = 'id', aggregatePath = 'aggregate' } = options
-  // By object: another copy of an item, read earlier or later, has another state.
-  const tags = new WeakMap<object, string | undefined>()
-
-  async function send (uri: string, request: RequestOptions = {}): Promise<Response> {
-    const { method = 'GET', body, type = 'application/json', headers, signal } = request
-    const response = await fetchFunction(uri, {
-      method,
-      headers: {
-        accept: 'application/json',
-        ...body !== undefined && { 'content-type': type },
-        ...typeof commonHeaders === 'function' ? await commonHeaders() : commonHeaders,
-        ...headers
-      },
-      ...body !== undefined && { body: JSON.stringify(body) },
-      ...signal && { signal }
-    })
-    if (response.ok || response.status === 304) return response
-    // The response of a proxy may not be JSON.
-    const content: unknown = await response.json().catch(() => undefined)
-    const ResponseError = response.status === 412 ? StaleError : ProblemError
-    throw new ResponseError(response.status, Object(content))
-  }
-
-  function remember (item: Item, tag?: string | null): Item {
-    tags.set(item, tag ?? undefined)
-    return item
-  }
+  const { id: idProperty = 'id', aggregatePath = 'aggregate' } = options
+  const send = createSend(options)
 
   /** Without content, only the id of the item is known: the caller may not read it, or prefers a minimal response. */
-  async function readWritten (response: Response, itemId: unknown): Promise<Item> {
+  async function readEntry (response: Response, id: Id): Promise<Entry<Item>> {
     const text = await response.text()
-    const item = text === '' ? { [id]: itemId } : JSON.parse(text) as Item
-    return remember(item, response.headers.get('etag'))
+    if (text === '') return { id, tag: getTag(response), item: { [idProperty]: id } }
+    const content: unknown = JSON.parse(text)
+    if (isEntries(response)) return content as Entry<Item>
+    const item = content as Item
+    return { id: getId(item) ?? id, tag: getTag(response), item }
   }
 
-  function getId (target: Target): unknown {
-    return typeof target === 'object' ? target[id] : target
+  function getId (item: Item): Id | undefined {
+    return item[idProperty] as Id | undefined
   }
 
-  function buildUri (target: Target): string {
-    return `${base}/${encodeURIComponent(String(getId(target)))}`
+  function buildUri (id: Id): string {
+    return `${base}/${encodeURIComponent(String(id))}`
   }
 
-  async function read (target: Target, call?: Call & { readonly expand?: object }): Promise<Item> {
-    const search = buildSearch({ expand: call?.expand })
+  async function read (target: Target, call: Call & { readonly expand?: object } = {}): Promise<Entry<Item>> {
+    const { expand, ...request } = call
+    const search = buildSearch({ expand }) ?? throwInexpressible('The filter of expand')
+    const id = checkTarget(target)
+    const response = await send(buildUri(id) + (search && `?${search}`), request)
+    const entry = await readEntry(response, id)
     // The entity tag of an item with others is not that of the item alone, which writes need.
-    if (search !== '') return remember(await (await send(`${buildUri(target)}?${search}`, call)).json() as Item)
-    const tag = typeof target === 'object' ? tags.get(target) : undefined
-    const headers = { ...call?.headers, ...tag && { 'if-none-match': tag } }
-    const response = await send(buildUri(target), { ...call, headers })
-    if (response.status === 304) return target as Item
-    return remember(await response.json() as Item, response.headers.get('etag'))
+    return search === '' || isEntries(response) ? entry : { ...entry, tag: undefined }
   }
 
-  /**
-   * Returns the precondition that prevents lost updates. An item from a list, or after a PUT, has no entity tag:
-   * it is read again, and must be the same.
-   */
-  async function buildPrecondition (target: Target, request: RequestOptions): Promise<Record<string, string>> {
-    if (typeof target !== 'object') return {}
-    if (!tags.has(target)) {
-      throw new TypeError(
-        'This object is not an item that the client returned. ' +
-          'Pass the item itself, or pass its id to write it without a precondition.'
-      )
+  /** Returns the precondition that prevents lost updates: none only for an id without one. */
+  async function findTag (target: Target, call: RequestOptions): Promise<string | undefined> {
+    if (call.ifMatch !== undefined || ('ifMatch' in call && typeof target !== 'object')) {
+      if (isTag(call.ifMatch)) return call.ifMatch
+      throw new TypeError('ifMatch must be the tag of an entry, or "*". Leave it out to write without a precondition.')
     }
-    const known = tags.get(target)
-    if (known !== undefined) return { 'if-match': known }
-    const { method, body, type, ...call } = request
-    const current = await read(String(target[id]), call)
-    if (!isSameItem(target, current)) {
+    if (typeof target !== 'object') return undefined
+    if (target.tag !== undefined && target.tag !== null) {
+      if (isTag(target.tag)) return target.tag
+      throw new TypeError('The tag of the entry is not an entity tag. Pass the entry as the client returned it.')
+    }
+    const { method, body, type, accept, ...rest } = call
+    return compareEntry(target, await read(target.id, rest))
+  }
+
+  /** An entry without a tag, from a server that does not send them, is compared with the item as it is now. */
+  function compareEntry (entry: Entry<Item>, { item, tag }: Entry<Item>): string {
+    // Items of a list with `fields` or `expand` have other properties.
+    const names = Object.keys(entry.item).filter((name) => name in item && name !== idProperty)
+    if (names.some((name) => JSON.stringify(entry.item[name]) !== JSON.stringify(item[name]))) {
       throw new StaleError(412, {
         title: 'Precondition Failed',
         status: 412,
@@ -191,83 +195,106 @@ export function client<Definition, Given extends Marks = object> (
         detail: 'The item has changed since it was read. Read it again, then decide.'
       })
     }
-    const tag = tags.get(current)
-    if (tag === undefined) throw missingEtagError()
-    tags.set(target, tag)
-    return { 'if-match': tag }
+    if (names.length === 0) {
+      throw new TypeError('The entry has neither a tag nor properties to compare. Read it again, or pass its id.')
+    }
+    return tag ?? throwMissingHeaders()
   }
 
   async function write (target: Target, request: RequestOptions, suffix = ''): Promise<Response> {
-    const precondition = await buildPrecondition(target, request)
-    return send(buildUri(target) + suffix, { ...request, headers: { ...precondition, ...request.headers } })
+    const id = checkTarget(target)
+    const tag = await findTag(target, request)
+    const headers = { ...tag !== undefined && { 'if-match': tag }, ...request.headers }
+    return send(buildUri(id) + suffix, { ...request, headers })
   }
 
-  async function writeItem (target: Target, request: RequestOptions): Promise<Item> {
-    return readWritten(await write(target, request), getId(target))
+  async function writeItem (target: Target, request: RequestOptions): Promise<Entry<Item>> {
+    return readEntry(await write(target, request), checkTarget(target))
   }
 
-  async function * pages (
-    query: object = {},
-    call?: Call
-  ): AsyncGenerator<{ items: Item[], total: number | undefined }, void> {
+  /** Sends a query that a query string cannot express, or only a long one, as the content of QUERY (RFC 10008). */
+  async function sendQuery (query: object, call?: Call): Promise<Response> {
     const search = buildSearch(query)
-    let uri: string | undefined = search === '' ? base : `${base}?${search}`
-    while (uri !== undefined) {
-      const response: Response = await send(uri, call)
-      // If CORS hides the headers, a hidden link to the next page would look like the last page.
-      if (response.type === 'cors' && response.headers.get('etag') === null) throw missingEtagError()
-      const total = response.headers.get('x-total-count')
-      const items = await response.json() as Item[]
-      yield {
-        items: items.map((item) => remember(item)),
-        total: total === null ? undefined : Number(total)
-      }
-      const [, next] = /<([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '') ?? []
-      // RFC 8288, section 3.2: relative to the response. A response without a URI is that of the base.
-      uri = next && (response.url === '' ? next : new URL(next, response.url).href)
+    if (search === undefined || search.length > maxSearchLength) {
+      return send(base, { ...call, method: 'QUERY', body: query })
+    }
+    return send(base + (search && `?${search}`), call)
+  }
+
+  async function readPage (query: object, call?: Call): Promise<PageOfEntries<Item>> {
+    const response = await sendQuery(query, call)
+    const content: unknown = await response.json()
+    if (isEntries(response)) {
+      const { entries, next, total } = content as PageOfEntries<Item>
+      return { entries, next, total }
+    }
+    const total = response.headers.get('x-total-count')
+    return {
+      entries: (content as Item[]).map((item) => ({ id: getId(item)!, tag: undefined, item })),
+      next: getCursor(response),
+      total: total === null ? undefined : Number(total)
     }
   }
 
-  async function * list (query?: object, call?: Call): AsyncGenerator<Item, void> {
-    for await (const { items } of pages(query, call)) yield * items
+  async function * pages (query: object = {}, call?: Call): AsyncGenerator<PageOfEntries<Item>, undefined> {
+    checkNames(query, listParameters)
+    const { offset, count, ...rest } = query as { offset?: number, count?: boolean }
+    let page = await readPage(query, call)
+    const { total } = page
+    yield page
+    while (page.next !== null) {
+      // The items are counted once.
+      page = { ...await readPage({ ...rest, cursor: page.next }, call), total }
+      yield page
+    }
+    return undefined
   }
 
-  async function create (body: object, call?: Call): Promise<Item> {
+  async function * list (query?: object, call?: Call): AsyncGenerator<Entry<Item>, void> {
+    for await (const { entries } of pages(query, call)) yield * entries
+  }
+
+  async function create (body: object, call?: Call): Promise<Entry<Item>> {
     const response = await send(base, { ...call, method: 'POST', body })
     const segment = response.headers.get('location')?.split('/').pop() ?? ''
-    return readWritten(response, decodeURIComponent(segment))
+    return readEntry(response, decodeURIComponent(segment))
   }
 
-  async function replace (target: Target, body: object, call?: Call): Promise<Item> {
+  async function replace (target: Target, body: object, call?: WriteCall): Promise<Entry<Item>> {
     return writeItem(target, { ...call, method: 'PUT', body })
   }
 
-  async function update (target: Target, body: object, call?: Call): Promise<Item> {
-    return writeItem(target, { ...call, method: 'PATCH', body, type: 'application/merge-patch+json' })
+  async function update (target: Target, body: object, call?: WriteCall): Promise<Entry<Item>> {
+    return writeItem(target, { ...call, method: 'PATCH', body, type: patchType })
   }
 
-  async function remove (target: Target, call?: Call): Promise<void> {
+  async function remove (target: Target, call?: WriteCall): Promise<void> {
     await write(target, { ...call, method: 'DELETE' })
   }
 
-  async function createMany (body: readonly object[], call?: Call): Promise<Item[]> {
-    const text = await (await send(base, { ...call, method: 'POST', body })).text()
-    return text === '' ? [] : (JSON.parse(text) as Item[]).map((item) => remember(item))
+  async function createMany (body: readonly object[], call?: Call): Promise<ReadonlyArray<Entry<Item>>> {
+    const response = await send(base, { ...call, method: 'POST', body })
+    const text = await response.text()
+    if (text === '') return []
+    const content: unknown = JSON.parse(text)
+    if (isEntries(response)) return (content as PageOfEntries<Item>).entries
+    return (content as Item[]).map((item) => ({ id: getId(item)!, tag: undefined, item }))
   }
 
   async function writeMany (query: object, request: RequestOptions & ManyCall): Promise<MatchedItems> {
-    const { ids, ...options } = request
+    const { ids, ...rest } = request
+    checkNames(query, manyParameters)
     // Without the condition, the request would write to more items, such as those of all owners.
-    const missing = Object.entries<unknown>({ ...query }).find(([, value]) => value === undefined)
-    if (missing !== undefined) throw new TypeError(`The condition "${missing[0]}" has no value. Remove it, or set one.`)
+    for (const [name, value] of Object.entries(query)) if (value === undefined) throwUndefined(name)
+    const search = buildSearch(query) ?? throwInexpressible('The filter')
     const headers = { ...ids === true && { prefer: 'return=representation' }, ...request.headers }
-    const content = await readContent(await send(`${base}?${buildSearch(query)}`, { ...options, headers }))
+    const content = await readContent(await send(`${base}?${search}`, { ...rest, headers, accept: jsonType }))
     const { count, ids: matched } = Object(content) as Partial<MatchedItems>
     return { count, ids: matched }
   }
 
   async function updateMany (query: object, body: object, call?: ManyCall): Promise<MatchedItems> {
-    return writeMany(query, { ...call, method: 'PATCH', body, type: 'application/merge-patch+json' })
+    return writeMany(query, { ...call, method: 'PATCH', body, type: patchType })
   }
 
   async function removeMany (query: object, call?: ManyCall): Promise<MatchedItems> {
@@ -275,25 +302,31 @@ export function client<Definition, Given extends Marks = object> (
   }
 
   async function aggregate (query: object = {}, call?: Call): Promise<unknown> {
-    const search = buildSearch(query)
-    const uri = `${base}/${aggregatePath}`
-    return (await send(search === '' ? uri : `${uri}?${search}`, call)).json()
+    checkNames(query, aggregateParameters)
+    const search = buildSearch(query) ?? throwInexpressible('The filter')
+    const response = await send(`${base}/${aggregatePath}${search && `?${search}`}`, { ...call, accept: jsonType })
+    return response.json()
   }
 
-  /** Whether an action is on an item: then it is called with an id, or with an item of this client. */
+  /** Whether an action is on an item: then it is called with an id or an entry. Its input is another object. */
   function isTarget (value: unknown): value is Target {
-    return typeof value === 'string' || typeof value === 'number' || tags.has(Object(value))
+    if (!isEntry(value)) return isId(value)
+    return (typeof value.tag === 'string' && isTag(value.tag)) || getId(value.item) === value.id
   }
 
-  async function run (name: string, parameters: readonly unknown[]): Promise<Item | undefined> {
+  async function run (name: string, parameters: readonly unknown[]): Promise<unknown> {
     const [target] = parameters
-    const [body = {}, call] = (isTarget(target) ? parameters.slice(1) : parameters) as [object?, Call?]
+    const isOnItem = isTarget(target)
+    const [body = {}, call] = (isOnItem ? parameters.slice(1) : parameters) as [object?, Call?]
     const request = { ...call, method: 'POST', body }
-    if (!isTarget(target)) return readContent(await send(`${base}/${name}`, request))
+    if (!isOnItem) {
+      if (!isCall(call)) checkTarget(target)
+      return readContent(await send(`${base}/${name}`, request))
+    }
     const response = await write(target, request, `/${name}`)
     // An output has no entity tag.
-    const isItem = response.status === 204 || response.headers.has('etag')
-    return isItem ? readWritten(response, getId(target)) : readContent(response)
+    const isItem = response.status === 204 || isEntries(response) || response.headers.has('etag')
+    return isItem ? readEntry(response, checkTarget(target)) : readContent(response)
   }
 
   const collection: Record<string, unknown> = {
@@ -320,62 +353,200 @@ export function client<Definition, Given extends Marks = object> (
  */
 export function batchClient<Collections extends object> (
   uri: string,
-  options: Omit<ClientOptions, 'id'> = {}
+  options: Omit<ClientOptions, 'id' | 'aggregatePath'> = {}
 ): BatchClient<Collections> {
-  // A batch is a POST of JSON, and so is the creation of an item. Only the types differ.
-  const { create: batch } = client(uri, options)
-  const { create: preview } = client(`${uri}?dryRun=true`, options)
-  return { batch, preview } as unknown as BatchClient<Collections>
+  const send = createSend(options)
+  const post = async (to: string, body: unknown, call?: Call): Promise<unknown> => {
+    return (await send(to, { ...call, method: 'POST', body, accept: jsonType })).json()
+  }
+  return {
+    batch: async (parts: unknown, call?: Call) => post(uri, parts, call),
+    preview: async (parts: unknown, call?: Call) => post(`${uri}?dryRun=true`, parts, call)
+  } as unknown as BatchClient<Collections>
 }
 
-async function readContent (response: Response): Promise<Item | undefined> {
+function createSend (options: ClientOptions): (uri: string, request?: RequestOptions) => Promise<Response> {
+  const { fetch: fetchFunction = fetch, headers: commonHeaders } = options
+  return async (uri, request = {}) => {
+    const { method = 'GET', body, type = jsonType, accept, headers, signal } = request
+    const response = await fetchFunction(uri, {
+      method,
+      headers: {
+        accept: accept ?? `${entriesType}, ${jsonType};q=0.9`,
+        ...body !== undefined && { 'content-type': type },
+        ...typeof commonHeaders === 'function' ? await commonHeaders() : commonHeaders,
+        ...headers
+      },
+      ...body !== undefined && { body: JSON.stringify(body) },
+      ...signal && { signal }
+    })
+    if (response.ok) return response
+    // The response of a proxy may not be JSON.
+    const content: unknown = await response.json().catch(() => undefined)
+    throw new (response.status === 412 ? StaleError : ResponseError)(response.status, Object(content))
+  }
+}
+
+async function readContent (response: Response): Promise<unknown> {
   const text = await response.text()
-  return text === '' ? undefined : JSON.parse(text) as Item
+  return text === '' ? undefined : JSON.parse(text)
 }
 
-/** Compares the properties that both have: items of a list with `fields` or `expand` have others. */
-function isSameItem (item: Item, current: Item): boolean {
-  return Object.keys(item).every((name) => (
-    !(name in current) || JSON.stringify(item[name]) === JSON.stringify(current[name])
-  ))
+/** Whether a response has the ids and tags of its items in the content. No header is needed then. */
+function isEntries (response: Response): boolean {
+  return response.headers.get('content-type')?.startsWith(entriesType) === true
 }
 
-function buildSearch ({ expand = [], ...query }: { readonly expand?: object | undefined }): string {
-  const { paths, options } = Array.isArray(expand) ? { paths: expand, options: {} } : flattenExpansion(expand)
-  const search = new URLSearchParams()
-  const parameters = { ...query, ...paths.length > 0 && { expand: paths }, ...options }
-  for (const [name, value] of Object.entries<unknown>(parameters)) {
-    if (value !== undefined) search.append(name, Array.isArray(value) ? value.map(escapeComma).join() : String(value))
-  }
-  return String(search)
+/** Returns the entity tag of a response, if If-Match can have it: proxies weaken tags when they compress. */
+function getTag ({ headers }: Response): string | undefined {
+  const etag = headers.get('etag')
+  return etag === null || etag.startsWith('W/') ? undefined : etag
 }
 
-interface FlatExpansion {
-  /** The paths of relations: `comments.author`. */
-  readonly paths: string[]
-  /** The parameters of included lists: `expand.comments.limit`. */
-  readonly options: Record<string, unknown>
+/** Returns the cursor of the next page from the Link header, for responses without entries. */
+function getCursor ({ headers, type, url }: Response): string | null {
+  const link = headers.get('link')
+  // If CORS hides the headers, a hidden link to the next page would look like the last page.
+  if (type === 'cors' && link === null && headers.get('etag') === null) throwMissingHeaders()
+  const [, next] = /<([^>]*)>; rel="next"/.exec(link ?? '') ?? []
+  if (next === undefined) return null
+  // RFC 8288, section 3.2: relative to the response. A response without a URI is that of a test.
+  const cursor = new URL(next, url === '' ? 'http://localhost' : url).searchParams.get('cursor')
+  if (cursor === null) throw new TypeError('The link to the next page has no cursor, which this client needs.')
+  return cursor
 }
 
-/** Turns the relations of `expand` into parameters of a query string. */
-function flattenExpansion (relations: object, prefix = ''): FlatExpansion {
-  const paths: string[] = []
-  const parameters: Record<string, unknown> = {}
-  for (const [name, given] of Object.entries(relations)) {
-    if (given === undefined) continue
-    const path = prefix + name
-    const { expand = {}, filter = {}, ...options } = Object(given) as Record<'expand' | 'filter', object | undefined>
-    const inner = flattenExpansion(expand, `${path}.`)
-    paths.push(path, ...inner.paths)
-    for (const [option, value] of Object.entries({ ...options, ...filter })) {
-      parameters[`expand.${path}.${option}`] = value
+function throwMissingHeaders (): never {
+  throw new TypeError(
+    'The response has no readable ETag. Expose it to pages of other origins with corsOptions() in the service.'
+  )
+}
+
+function isObject (value: unknown): value is Item {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+}
+
+function isId (value: unknown): value is Id {
+  return typeof value === 'string' || typeof value === 'number'
+}
+
+function isTag (value: unknown): value is string {
+  return typeof value === 'string' && /^(\*|(W\/)?".*")$/.test(value)
+}
+
+/** By its properties: an entry may be a copy, or come from a store or from JSON. */
+function isEntry (value: unknown): value is Entry<Item> {
+  return isObject(value) && isId(value['id']) && isObject(value['item'])
+}
+
+/** Whether a value can be the last parameter of a method: an input has other properties. */
+function isCall (value: unknown): boolean {
+  return value === undefined || Object.keys(Object(value)).every((name) => name === 'signal' || name === 'headers')
+}
+
+function checkTarget (target: unknown): Id {
+  if (isEntry(target)) return target.id
+  if (isId(target)) return target
+  throw new TypeError(
+    'This is not an entry. Pass one that the client returned, { id, tag, item }; or an id, with { ifMatch: tag } for ' +
+      'a precondition.'
+  )
+}
+
+function checkNames (query: object, names: readonly string[]): void {
+  const unknown = Object.keys(query).find((name) => !names.includes(name))
+  if (unknown === undefined) return
+  const condition = JSON.stringify(unknown)
+  throw new TypeError(
+    `${condition} is not a parameter of this query, which has ${names.join(', ')}. ` +
+      `If it is a condition, put it in filter: { filter: { ${condition}: ... } }.`
+  )
+}
+
+function throwUndefined (name: string): never {
+  throw new TypeError(`The condition "${name}" has no value. Remove it, or set one.`)
+}
+
+function throwInexpressible (name: string): never {
+  throw new TypeError(
+    `${name} must be one that a query string can express: conditions that must all be met, without all, any, not ` +
+      'and empty objects. Only the methods list and pages take others.'
+  )
+}
+
+interface SearchQuery {
+  readonly filter?: object
+  readonly expand?: object | undefined
+}
+
+/** Builds a query string; undefined if there is none that expresses the filters. */
+function buildSearch ({ filter, expand = [], ...rest }: SearchQuery): string | undefined {
+  const search = new Search()
+  for (const [name, value] of Object.entries(rest)) if (value !== undefined) search.add(name, value)
+  if (filter !== undefined) search.addFilter(filter)
+  const paths = Array.isArray(expand) ? expand : search.addExpansion(expand)
+  if (paths.length > 0) search.add('expand', paths)
+  return search.isExpressible ? String(search.parameters) : undefined
+}
+
+/** The parameters of a query string. */
+class Search {
+  readonly parameters = new URLSearchParams()
+  isExpressible = true
+
+  add (name: string, value: unknown): void {
+    const text = toText(value)
+    // A list with one empty text would be an empty list; and no parameter can be there twice.
+    if ((Array.isArray(value) && value.length > 0 && text === '') || this.parameters.has(name)) {
+      this.isExpressible = false
     }
-    Object.assign(parameters, inner.options)
+    this.parameters.append(name, text)
   }
-  return { paths, options: parameters }
+
+  /** Adds conditions, also those of nested objects: `author.country`, `comments.some.text.like`. */
+  addFilter (filter: object, prefix = '', path = ''): void {
+    for (const [name, value] of Object.entries(filter)) {
+      const at = path + name
+      checkValue(value, at)
+      if (isObject(value) && Object.keys(value).length > 0 && name !== 'not') {
+        this.addFilter(value, `${prefix}${name}.`, `${at}.`)
+      } else if (isObject(value) || name === 'all' || name === 'any') {
+        this.isExpressible = false
+      } else {
+        const last = name.slice(name.lastIndexOf('.') + 1)
+        this.add(prefix + name + (reservedNames.has(last) ? '.eq' : ''), value)
+      }
+    }
+  }
+
+  /** Adds the parameters of the lists to include, and returns the paths of relations: `comments.author`. */
+  addExpansion (relations: object, prefix = ''): string[] {
+    return Object.entries(relations).flatMap(([name, given]) => {
+      if (given === undefined) return []
+      const path = prefix + name
+      const { expand = {}, filter = {}, ...options } = Object(given) as Partial<Record<string, object>>
+      for (const [option, value] of Object.entries(options)) {
+        if (value !== undefined) this.add(`expand.${path}.${option}`, value)
+      }
+      this.addFilter(filter, `expand.${path}.`)
+      return [path, ...this.addExpansion(expand, `${path}.`)]
+    })
+  }
+}
+
+/** Without the condition, the response would have more items. */
+function checkValue (value: unknown, path: string): void {
+  if (value === undefined) throwUndefined(path)
+  if (value === null) {
+    throw new TypeError(`The condition "${path}" is null. For items without a value, write { "${path}.null": true }.`)
+  }
+  if (value instanceof Date) value.toISOString()
+  else if (Array.isArray(value)) value.forEach((part, index) => checkValue(part, `${path}.${index}`))
+  else if (isObject(value)) Object.entries(value).forEach(([name, part]) => checkValue(part, `${path}.${name}`))
 }
 
 /** The values of a list are separated by commas. */
-function escapeComma (value: unknown): string {
-  return String(value).replace(/[\\,]/g, '\\$&')
+function toText (value: unknown): string {
+  if (Array.isArray(value)) return value.map((part) => toText(part).replace(/[\\,]/g, '\\$&')).join()
+  return value instanceof Date ? value.toISOString() : String(value)
 }

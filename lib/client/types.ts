@@ -1,8 +1,8 @@
 import type { Patch } from '../http/merge-patch.ts'
-import type { InputParameter } from '../engine/call-types.ts'
+import type { CallQuery, InputParameter, ManyQuery, RelatedQuery } from '../engine/call-types.ts'
 import type { AddedAction, AddedBulk } from '../engine/action-info.ts'
 import type { AddedAggregates, GroupsOf, GroupsQuery, KnownNames } from '../engine/aggregate-types.ts'
-import type { AddedRelations, FlatRelatedFilter, ParameterName } from '../relations/types.ts'
+import type { AddedRelations } from '../relations/types.ts'
 import type { PropertyOf } from '../schema/static.ts'
 
 export type { AddsOfCollection, ItemOfCollection } from '../collection.ts'
@@ -32,23 +32,31 @@ export type Seen<Item, Given extends Marks> = Readonly<Omit<Item, Mark<Given, 'w
 export type Sent<Item, Given extends Marks> =
   Omit<Item, Mark<Given, 'readOnly', ReadOnlyByDefault> | Mark<Given, 'default', never>> & Partial<Item>
 
-type Scalar = string | number | boolean
-
-/** The query of a list: its parameters, and properties to filter by, with or without an operator. */
-export type Query<Item> = {
-  readonly limit?: number
-  readonly cursor?: string
-  readonly offset?: number
-  readonly sort?: ReadonlyArray<PropertyOf<Item> | `-${PropertyOf<Item>}` | `${string}.${string}`>
-  readonly fields?: ReadonlyArray<PropertyOf<Item>>
-  readonly expand?: readonly string[]
-  readonly count?: boolean
-  readonly q?: string
-} & {
-  readonly [Property in PropertyOf<Item> as Exclude<Property, ParameterName>]?: Scalar
-} & {
-  readonly [Key in `${PropertyOf<Item>}.${string}`]?: Scalar | readonly Scalar[]
+/** An item, and what identifies its version. It may be copied, stored and sent as JSON. */
+export interface Entry<Item> {
+  /** The value in the URI of the item. */
+  readonly id: string | number
+  /** The entity tag, for `If-Match`; undefined if the server did not send it. */
+  readonly tag: string | undefined
+  /** The item, as the caller sees it. */
+  readonly item: Item
 }
+
+/** Which part of a list to read. */
+export interface PageQuery<Item> {
+  /** How many items a page has; the default of the server if it is left out. */
+  readonly limit?: number | undefined
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined
+  /** How many items come before the page. The pages after it are read by their cursors. */
+  readonly offset?: number | undefined
+  /** The properties of each item; all if it is left out. */
+  readonly fields?: ReadonlyArray<PropertyOf<Item>> | undefined
+}
+
+/** Which items to list: the queries of calls from code, and which part of the list. */
+export interface Query<Item>
+  extends PageQuery<Item>, Partial<Pick<CallQuery<Item>, 'filter' | 'sort' | 'q' | 'count'>> {}
 
 type RequestHeaders = Readonly<Record<string, string>>
 
@@ -91,24 +99,32 @@ export interface ClientOptions {
 /** The options of a single request. */
 export interface Call {
   /** Aborts the request. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Further headers of this request. */
-  readonly headers?: RequestHeaders
+  readonly headers?: RequestHeaders | undefined
+}
+
+/** The options of a write to an item. */
+export interface WriteCall extends Call {
+  /** The tag of an entry, or `*`. With an entry as the first argument, it replaces the tag of the entry. */
+  readonly ifMatch?: string
 }
 
 /** A part of a list. */
-export interface PageOfItems<Item> {
-  /** The items, in the order of the list. */
-  readonly items: readonly Item[]
-  /** The number of all items that match, if the query has `count`. */
+export interface PageOfEntries<Item> {
+  /** The items with their ids and tags, in the order of the list. */
+  readonly entries: ReadonlyArray<Entry<Item>>
+  /** The `cursor` of the next page; null if this is the last one. */
+  readonly next: string | null
+  /** How many items match in all, if the query has `count`. */
   readonly total: number | undefined
 }
 
-/** The methods for custom actions: `client.cancel(order, input)`. Those of the collection take only the input. */
+/** The methods for custom actions: `orders.cancel(entry, input)`. Those of the collection take only the input. */
 export type ActionMethods<Item, Given extends Marks, Adds> = {
   [Added in Extract<Adds, AddedAction> as Added['action']]: Added['on'] extends 'item'
-    ? (item: Target<Item, Given>, ...parameters: [...InputParameter<Added['input']>, call?: Call]) =>
-      Promise<Added['output'] extends undefined ? Seen<Item, Given> : Added['output']>
+    ? (item: Target<Item, Given>, ...parameters: [...InputParameter<Added['input']>, call?: WriteCall]) =>
+      Promise<Added['output'] extends undefined ? Entry<Seen<Item, Given>> : Added['output']>
     : (...parameters: [...InputParameter<Added['input']>, call?: Call]) =>
       Promise<Added['output'] extends undefined ? void : Added['output']>
 }
@@ -116,9 +132,6 @@ export type ActionMethods<Item, Given extends Marks, Adds> = {
 /** The methods for several items that `bulk()` adds. */
 export type BulkMethods<Item, Given extends Marks, Adds> =
   Pick<ManyMethods<Item, Given>, Extract<Adds, AddedBulk>['bulk']>
-
-/** Which items to write: properties to filter by, with or without an operator, and words to search for. */
-export type ManyQuery<Item> = Omit<Query<Item>, Exclude<ParameterName, 'q'>>
 
 /** The options of a write to all items that match. */
 export interface ManyCall extends Call {
@@ -143,19 +156,20 @@ export interface ManyMethods<Item, Given extends Marks = object> {
    * @example
    * const [ada, bob] = await users.createMany([{ name: 'Ada' }, { name: 'Bob' }])
    */
-  createMany (items: ReadonlyArray<Sent<Item, Given>>, call?: Call): Promise<ReadonlyArray<Seen<Item, Given>>>
+  createMany (items: ReadonlyArray<Sent<Item, Given>>, call?: Call): Promise<ReadonlyArray<Entry<Seen<Item, Given>>>>
   /**
-   * Changes some properties of all items that match.
+   * Changes some properties of all items that match. The filter can have what a query string can express: conditions
+   * that must all be met.
    *
    * @example
-   * const { count } = await orders.updateMany({ status: 'open' }, { status: 'closed' })
+   * const { count } = await orders.updateMany({ filter: { status: 'open' } }, { status: 'closed' })
    */
   updateMany (query: ManyQuery<Item>, patch: Patch<Item>, call?: ManyCall): Promise<MatchedItems>
   /**
-   * Removes all items that match.
+   * Removes all items that match. The filter is that of `updateMany`.
    *
    * @example
-   * const { ids } = await orders.removeMany({ 'createdAt.lt': '2026-01-01T00:00:00Z' }, { ids: true })
+   * const { ids } = await orders.removeMany({ filter: { 'createdAt.lt': new Date(2026, 0) } }, { ids: true })
    */
   removeMany (query: ManyQuery<Item>, call?: ManyCall): Promise<MatchedItems>
 }
@@ -169,10 +183,14 @@ type AggregateMethodOf<Item, Added, Place> =
     ? unknown
     : Added extends AddedAggregates ? AggregateMethod<Item, Added, Place> : never
 
-/** Which items to compute figures over: properties to filter by, with or without an operator, and words. */
-type AggregateFilter<Item, Place> =
-  & ManyQuery<Item>
-  & ([Place] extends [never] ? unknown : Place extends AddedRelations ? FlatRelatedFilter<Place> : never)
+/** Which items to compute figures over. */
+type AggregateConditions<Item, Place> =
+  & Pick<CallQuery<Item>, 'q'>
+  & ([Place] extends [never]
+    ? Pick<CallQuery<Item>, 'filter'>
+    : Place extends AddedRelations ? Pick<RelatedQuery<Place>, 'filter'> : never)
+
+type FilterOf<Query> = Query extends { readonly filter: infer Filter } ? Filter : unknown
 
 /** The method for figures over groups of items. */
 export interface AggregateMethod<Item, Added extends AddedAggregates, Place = never> {
@@ -180,33 +198,45 @@ export interface AggregateMethod<Item, Added extends AddedAggregates, Place = ne
    * Returns figures over the items that match, by groups.
    *
    * @example
-   * const { groups } = await orders.aggregate({ by: ['status'], sum: ['total'], 'total.gte': 10 })
+   * const { groups } = await orders.aggregate({ by: ['status'], sum: ['total'], filter: { 'total.gte': 10 } })
    */
   aggregate<const Wanted extends GroupsQuery<Added> = Record<never, never>> (
     query?: Wanted &
-      AggregateFilter<Item, Place> &
-      KnownNames<Wanted, GroupsQuery<Added> & AggregateFilter<Item, Place>>,
+      AggregateConditions<Item, Place> &
+      KnownNames<Wanted, GroupsQuery<Added> & AggregateConditions<Item, Place>> &
+      { readonly filter?: KnownNames<FilterOf<Wanted>, FilterOf<Required<AggregateConditions<Item, Place>>>> },
     call?: Call
   ): Promise<GroupsOf<Item, Wanted>>
 }
 
-/** Takes ids or items. A write with an item fails with a StaleError if the item has changed since it was read. */
+/** Takes ids or entries. A write with an entry fails with a StaleError if the item has changed since it was read. */
 export interface Client<Item, Given extends Marks = object> {
   /** Iterates over all items that match. Pages are requested as they are needed. */
-  list (query?: Query<Item>, call?: Call): AsyncGenerator<Seen<Item, Given>, void>
-  /** Iterates over pages. */
-  pages (query?: Query<Item>, call?: Call): AsyncGenerator<PageOfItems<Seen<Item, Given>>, void>
+  list (query?: Query<Item>, call?: Call): AsyncGenerator<Entry<Seen<Item, Given>>, void>
+  /**
+   * Iterates over pages. `next` of a page is the `cursor` of the next one, also in another process or after a reload.
+   *
+   * @example
+   * const { value: page } = await orders.pages({ filter: { status: 'open' }, cursor }).next()
+   */
+  pages (query?: Query<Item>, call?: Call): AsyncGenerator<PageOfEntries<Seen<Item, Given>>, undefined>
   /** Creates an item, and returns it as the server has stored it. */
-  create (item: Sent<Item, Given>, call?: Call): Promise<Seen<Item, Given>>
-  /** Returns the same object if it is given an item that has not changed. */
-  read (item: Target<Item, Given>, call?: Call): Promise<Seen<Item, Given>>
+  create (item: Sent<Item, Given>, call?: Call): Promise<Entry<Seen<Item, Given>>>
+  /** Reads an item. */
+  read (item: Target<Item, Given>, call?: Call): Promise<Entry<Seen<Item, Given>>>
   /** Replaces an item. */
-  replace (item: Target<Item, Given>, by: Sent<Item, Given>, call?: Call): Promise<Seen<Item, Given>>
-  /** Changes some properties of an item. */
-  update (item: Target<Item, Given>, patch: Patch<Item>, call?: Call): Promise<Seen<Item, Given>>
+  replace (item: Target<Item, Given>, by: Sent<Item, Given>, call?: WriteCall): Promise<Entry<Seen<Item, Given>>>
+  /**
+   * Changes some properties of an item.
+   *
+   * @example
+   * const changed = await orders.update(entry, { status: 'paid' })
+   * await orders.update(7, { status: 'paid' }, { ifMatch: request.headers['if-match'] ?? '*' })
+   */
+  update (item: Target<Item, Given>, patch: Patch<Item>, call?: WriteCall): Promise<Entry<Seen<Item, Given>>>
   /** Removes an item. */
-  remove (item: Target<Item, Given>, call?: Call): Promise<void>
+  remove (item: Target<Item, Given>, call?: WriteCall): Promise<void>
 }
 
-/** An id, or an item that was read before. */
-export type Target<Item, Given extends Marks> = string | number | Seen<Item, Given>
+/** An id, or an entry that was read before. */
+export type Target<Item, Given extends Marks> = string | number | Entry<Seen<Item, Given>>

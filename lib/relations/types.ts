@@ -220,23 +220,19 @@ export type PathsOf<Of> = PathsAt<PlaceOf<Of>>
 
 type PathsAt<Place> = Place extends AddedRelations ? ExpandPath<Place> : never
 
-/** Calls from code nest the filters of relations, and HTTP has dotted names. */
-type Door = 'code' | 'http'
-
 /** The relations to include, each with `true` or with options. */
-export type ExpandObject<Place extends AddedRelations, Of extends Door = 'code', Left extends Levels = 3> =
+export type ExpandObject<Place extends AddedRelations, Left extends Levels = 3> =
   Left extends 0 ? never : {
     readonly [Name in RelationName<Place>]?: true | (
       Name extends ManyName<Place>
-        ? ExpandManyOptions<TargetOf<Place, Name>, Of, LevelsBelow[Left]>
-        : ExpandOneOptions<TargetOf<Place, Name>, Of, LevelsBelow[Left]>
+        ? ExpandManyOptions<TargetOf<Place, Name>, LevelsBelow[Left]>
+        : ExpandOneOptions<TargetOf<Place, Name>, LevelsBelow[Left]>
     )
   }
 
 /** How a related item is included. */
 export interface ExpandOneOptions<
   in out Place extends AddedRelations,
-  in out Of extends Door = 'code',
   in out Left extends Levels = 2
 > {
   /**
@@ -254,15 +250,14 @@ export interface ExpandOneOptions<
    * @example
    * expand: { author: { expand: { manager: true } } }
    */
-  readonly expand?: ExpandObject<Place, Of, Left>
+  readonly expand?: ExpandObject<Place, Left>
 }
 
 /** How a list of related items is included. */
 export interface ExpandManyOptions<
   in out Place extends AddedRelations,
-  in out Of extends Door = 'code',
   in out Left extends Levels = 2
-> extends ExpandOneOptions<Place, Of, Left> {
+> extends ExpandOneOptions<Place, Left> {
   /**
    * How many items each list has. With 0 and `count`, they are only counted.
    *
@@ -286,7 +281,7 @@ export interface ExpandManyOptions<
    * @example
    * expand: { comments: { filter: { 'text.like': '*x*' } } }
    */
-  readonly filter?: Of extends 'code' ? RelatedFilter<Place> : FlatFilter<Place>
+  readonly filter?: RelatedFilter<Place>
   /**
    * Whether each list has the `total` of its items.
    *
@@ -298,9 +293,9 @@ export interface ExpandManyOptions<
 }
 
 /** What `expand` takes: paths, or relations with options. */
-export type Expansion<Place extends AddedRelations, Of extends Door = 'code'> =
+export type Expansion<Place extends AddedRelations> =
   | ReadonlyArray<ExpandPath<Place>>
-  | ExpandObject<Place, Of>
+  | ExpandObject<Place>
 
 /** Refuses unknown names in an expansion: an inferred object type may have more properties than its constraint. */
 export type CheckedExpansion<Given, Shape> = Given extends readonly unknown[] ? unknown : {
@@ -424,32 +419,4 @@ export type RelatedFilter<Place extends AddedRelations> = PropertyConditions<Ite
   readonly all?: ReadonlyArray<RelatedFilter<Place>>
   readonly any?: ReadonlyArray<RelatedFilter<Place>>
   readonly not?: RelatedFilter<Place>
-}
-
-/** The names of conditions on a related item: `country`, `country.in`, `manager.name`. */
-type FlatKey<Place extends AddedRelations> =
-  | PropertyOf<ItemAt<Place>>
-  | `${PropertyOf<ItemAt<Place>> | RelationName<Place>}.${string}`
-
-/** The names of conditions about related items in a query string: `author.country`, `comments.some.text.like`. */
-type FlatRelatedKey<Place extends AddedRelations> = {
-  [Name in RelationName<Place>]: Name extends ManyName<Place>
-    ? `${Name}.${CountKey | `${'some' | 'none'}.${FlatKey<TargetOf<Place, Name>>}`}`
-    : `${Name}.${FlatKey<TargetOf<Place, Name>>}`
-}[RelationName<Place>]
-
-type FlatValue = Exclude<Scalar, null> | ReadonlyArray<Exclude<Scalar, null>>
-
-/** Conditions about related items, as a query string has them. */
-export type FlatRelatedFilter<Place extends AddedRelations> = {
-  readonly [Key in FlatRelatedKey<Place>]?: FlatValue
-}
-
-/** The names of parameters. A property with such a name is compared with `.eq`. */
-export type ParameterName = 'limit' | 'cursor' | 'offset' | 'sort' | 'fields' | 'expand' | 'count' | 'q'
-
-/** All conditions that a query string can have. */
-type FlatFilter<Place extends AddedRelations> = FlatRelatedFilter<Place> & {
-  readonly [Key in Exclude<PropertyOf<ItemAt<Place>>, ParameterName> | `${PropertyOf<ItemAt<Place>>}.${string}`]?:
-  FlatValue
 }

@@ -656,9 +656,9 @@ test('a page imports the client from the service, and reads and writes with it',
   const ada = await people.create(item)
   const renamed = await people.update(ada, { name: 'Countess' })
   const stale = await people.update(ada, { name: 'Ada' }).catch((error) => error)
-  for await (const { name } of people.list()) {
+  for await (const { item } of people.list()) {
     document.querySelector('ul').insertAdjacentHTML('beforeend', '<li></li>')
-    document.querySelector('li').textContent = name + ', ' + (stale instanceof StaleError)
+    document.querySelector('li').textContent = item.name + ', ' + (stale instanceof StaleError)
   }
   await people.remove(renamed)
 </script>`))

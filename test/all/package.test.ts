@@ -157,7 +157,7 @@ async function main () {
 main()
 `
 
-const expected = '201 {"email":"ada@example.com","age":36} 200\nProblemError,StaleError,batchClient,client false\n'
+const expected = '201 {"email":"ada@example.com","age":36} 200\nResponseError,StaleError,batchClient,client false\n'
 
 for (const [name, type, typebox] of [
   ['esm', 'module', '@sinclair/typebox'],
@@ -276,7 +276,7 @@ export const readAuthor = () => calls.transaction((transaction) => transaction.c
 export const sender = client<typeof articles>('http://localhost/articles')
 export const batches = batchClient<{ '/articles': typeof articles, '/authors': typeof authors }>('http://localhost/batch')
 export const read = await sender.read(1, { expand: ['author'] })
-export const page = await sender.list({ 'author.name': 'Ada', expand: ['author'] })
+export const page = await sender.list({ filter: { 'author.name': 'Ada' }, expand: ['author'] })
 export const statistics = await sender.statistics({})
 export const results = await batches.batch([{ method: 'POST', path: '/authors', content: { name: 'Ada' } }])
 `

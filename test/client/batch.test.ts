@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { batchClient, ProblemError } from '../../lib/client/client.ts'
+import { batchClient, ResponseError } from '../../lib/client/client.ts'
 import { defineShop, readAll, serveShop } from '../batch/shop.ts'
 
 type Shop = ReturnType<typeof defineShop>
@@ -47,7 +47,7 @@ test('the client sends batches and previews, with typed results', async (t) => {
     { method: 'DELETE', path: `/lines/${line.content.id}` },
     { id: 'late', method: 'PATCH', path, ifMatch: order.etag, content: { status: 'open' } }
   ]).catch((error: unknown) => error)
-  t.ok(error instanceof ProblemError)
+  t.ok(error instanceof ResponseError)
   t.match(error, {
     status: 409,
     code: 'batch-failed',

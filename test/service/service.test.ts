@@ -236,7 +236,7 @@ test('the service serves the client as a module that imports nothing, with an en
   }
   const items = client<Definition<{ id: string; text: string }>>(`http://127.0.0.1:${port}/notes`)
   const { id } = await items.create({ text: 'a' })
-  t.match(await items.read(id), { text: 'a' })
+  t.match(await items.read(id), { id, item: { text: 'a' } })
 
   const elsewhere = await serve(t, { options: { client: '/assets/collections.js' } })
   t.equal((await request(elsewhere, 'GET /assets/collections.js')).body, response.body)

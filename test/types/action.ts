@@ -4,6 +4,7 @@ import { Type as Type1 } from 'typebox'
 import { define, defineWith } from '../../lib/index.ts'
 import type { StoredItem, Transaction } from '../../lib/index.ts'
 import { client } from '../../lib/client/client.ts'
+import type { Entry } from '../../lib/client/client.ts'
 import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
@@ -78,8 +79,14 @@ test('calls from code have a method for each custom action', () => {
 
 test('the typed client has a method for each custom action', () => {
   const remote = client<typeof orders>('/orders')
-  expect(remote.cancel('x', { reason: 'late' })).type.toBe<Promise<Readonly<Omit<Item, never>>>>()
-  expect(remote.cancel).type.toBeCallableWith({ id: 'x', status: 'open' }, { reason: 'late' })
+  expect(remote.cancel('x', { reason: 'late' })).type.toBe<Promise<Entry<Readonly<Omit<Item, never>>>>>()
+  const entry = { id: 'x', tag: '"1"', item: { id: 'x', status: 'open' } }
+  expect(remote.cancel).type.toBeCallableWith(entry, { reason: 'late' })
+  expect(remote.cancel).type.toBeCallableWith('x', { reason: 'late' }, { ifMatch: '"1"' })
+  // @ts-expect-error 'status' does not exist in type
+  remote.cancel({ id: 'x', status: 'open' }, { reason: 'late' })
+  // @ts-expect-error 'ifMatch' does not exist in type
+  remote.import({ count: 1 }, { ifMatch: '"1"' })
   // @ts-expect-error Expected 2-3 arguments, but got 1
   remote.cancel('x')
   expect(remote.ship('x')).type.toBe<Promise<{ parcel: string }>>()

@@ -77,7 +77,11 @@ test('conditions are those of lists', () => {
   // @ts-expect-error 'stats' does not exist in type
   calls.aggregate({ filter: { stats: 'open' } })
   const orders = client<typeof definition>('/orders', { aggregatePath: 'figures' })
-  expect(orders.aggregate).type.toBeCallableWith({ by: ['status'], status: 'open', 'total.gte': 1, q: 'x' })
+  expect(orders.aggregate).type.toBeCallableWith({ by: ['status'], filter: { status: 'open', 'total.gte': 1 }, q: 'x' })
+  // @ts-expect-error is not assignable
+  orders.aggregate({ by: ['status'], status: 'open' })
+  // @ts-expect-error 'stats' does not exist in type
+  orders.aggregate({ filter: { stats: 'open' } })
 })
 
 test('with relations, conditions can be about related items', () => {
@@ -89,7 +93,7 @@ test('with relations, conditions can be about related items', () => {
   expect(calls.aggregate).type.toBeCallableWith({ sum: ['total'], filter: { 'customer.country': 'AT' } })
   // @ts-expect-error Type 'string' is not assignable
   calls.aggregate({ sum: ['total'], filter: { 'customer.contry': 'AT' } })
-  expect(client<typeof related.orders>('/orders').aggregate).type.toBeCallableWith({ 'customer.country': 'AT' })
+  expect(client<typeof related.orders>('/orders').aggregate).type.toBeCallableWith({ filter: { 'customer.country': 'AT' } })
 })
 
 test('only definitions with aggregates have the method, and options name properties', () => {

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { define } from '../../lib/index.ts'
 import type { MatchedItems, StoredItem } from '../../lib/index.ts'
 import { client } from '../../lib/client/client.ts'
-import type { MatchedItems as MatchedByClient } from '../../lib/client/client.ts'
+import type { Entry, MatchedItems as MatchedByClient } from '../../lib/client/client.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -55,14 +55,16 @@ test('calls from code have no methods that bulk does not add', () => {
 
 test('the typed client has the methods that bulk adds', () => {
   const orders = client<typeof definition>('/orders')
-  expect(orders.createMany([{ status: 'open' }])).type.toBe<Promise<ReadonlyArray<Readonly<Omit<Item, never>>>>>()
-  expect(orders.updateMany({ status: 'open' }, { note: null })).type.toBe<Promise<MatchedByClient>>()
-  expect(orders.updateMany).type.toBeCallableWith({ 'id.in': [1, 2], q: 'x' }, { status: 'x' }, { ids: true })
+  expect(orders.createMany([{ status: 'open' }])).type.toBe<Promise<ReadonlyArray<Entry<Readonly<Omit<Item, never>>>>>>()
+  expect(orders.updateMany({ filter: { status: 'open' } }, { note: null })).type.toBe<Promise<MatchedByClient>>()
+  expect(orders.updateMany).type.toBeCallableWith({ filter: { 'id.in': [1, 2] }, q: 'x' }, { status: 'x' }, { ids: true })
   // @ts-expect-error Type 'number' is not assignable
-  orders.updateMany({ status: 'open' }, { status: 1 })
+  orders.updateMany({ filter: { status: 'open' } }, { status: 1 })
   // @ts-expect-error 'stats' does not exist in type
-  orders.updateMany({ stats: 'open' }, { status: 'x' })
+  orders.updateMany({ filter: { stats: 'open' } }, { status: 'x' })
+  // @ts-expect-error 'status' does not exist in type
+  orders.updateMany({ status: 'open' }, { status: 'x' })
   // @ts-expect-error 'limit' does not exist in type
-  orders.removeMany({ status: 'open', limit: 1 })
+  orders.removeMany({ filter: { status: 'open' }, limit: 1 })
   expect(client<typeof base>('/orders')).type.not.toHaveProperty('createMany')
 })

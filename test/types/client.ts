@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { client } from '../../lib/client/client.ts'
+import type { PageOfEntries } from '../../lib/client/client.ts'
 import { define } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { expect, test } from './expect.ts'
@@ -20,10 +21,12 @@ export const definition = define({
 const users = client<typeof definition, { readOnly: 'id'; writeOnly: 'password'; default: 'role' }>('/users')
 
 test('items that are read have no writeOnly properties', async () => {
-  const user = await users.read('1')
+  const { id, tag, item: user } = await users.read('1')
+  expect(id).type.toBe<string | number>()
+  expect(tag).type.toBe<string | undefined>()
   expect(user.name).type.toBe<string>()
   expect(user).type.not.toHaveProperty('password')
-  for await (const each of users.list()) expect(each.age).type.toBe<number | undefined>()
+  for await (const { item } of users.list()) expect(item.age).type.toBe<number | undefined>()
 })
 
 test('create requires neither readOnly properties nor properties with a default', () => {
@@ -48,16 +51,44 @@ test('null in a patch removes only optional properties, and an array is replaced
 
 test('a query accepts keys for the properties', () => {
   expect(users.list).type.toBeCallableWith({
-    name: 'Ada',
-    'age.gte': 18,
-    'role.in': ['a', 'b'],
+    filter: { name: 'Ada', 'age.gte': 18, 'role.in': ['a', 'b'], any: [{ 'age.lt': new Date() }], not: { role: 'c' } },
     sort: ['-name'],
-    limit: 5
+    limit: 5,
+    cursor: undefined,
+    fields: ['id']
   })
   // @ts-expect-error 'nothing' does not exist in type
-  users.list({ nothing: 1 })
+  users.list({ filter: { nothing: 1 } })
+  // @ts-expect-error 'name' does not exist in type
+  users.list({ name: 'Ada' })
+  // @ts-expect-error Type '"nothing"' is not assignable
+  users.list({ fields: ['nothing'] })
   // @ts-expect-error Type '"nothing"' is not assignable
   users.list({ sort: ['nothing'] })
+})
+
+test('a page has a cursor, and pages can be continued', async () => {
+  const { value: page } = await users.pages({ limit: 5 }).next()
+  expect(page).type.toBe<PageOfEntries<Readonly<Omit<
+    { id: string, name: string, role: string, age?: number, tags: Array<{ label: string }>, password?: string },
+    'password'
+  >>> | undefined>()
+  expect(users.pages).type.toBeCallableWith({ limit: 5, cursor: page?.next ?? undefined })
+})
+
+test('a write takes an entry or an id, with the tag of an entry', async () => {
+  const entry = await users.read('1')
+  expect(users.update).type.toBeCallableWith(entry, { age: 1 })
+  expect(users.update).type.toBeCallableWith({ ...entry }, { age: 1 }, { ifMatch: '*' })
+  expect(users.update).type.toBeCallableWith(entry.id, { age: 1 }, { ifMatch: '"1"' })
+  expect(users.remove).type.toBeCallableWith(entry)
+  expect(users.replace).type.toBeCallableWith(entry, { ...entry.item, name: 'B' })
+  // @ts-expect-error is not assignable to parameter of type
+  users.update(entry.item, { age: 1 })
+  // @ts-expect-error 'ifMatch' does not exist in type
+  users.create({ name: 'Ada', tags: [] }, { ifMatch: '"1"' })
+  // @ts-expect-error 'title' does not exist in type
+  users.remove({ id: '1', tag: '"1"', item: { title: 'of another collection' } })
 })
 
 test('without annotations, only properties set by the library are optional on create', () => {

@@ -6,6 +6,7 @@ import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
 import { z } from 'zod'
 import { batchClient, client } from '../../lib/client/client.ts'
+import type { Entry } from '../../lib/client/client.ts'
 import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
@@ -362,16 +363,17 @@ test('functions can be generic about definitions', () => {
   expect(readName(bases.users)).type.toBe<Promise<string>>()
 })
 
-test('the typed client has the flat form of HTTP', async () => {
+test('the typed client takes the filters of calls from code', async () => {
   const remote = client<typeof articles>('/articles')
-  for await (const article of remote.list({
+  for await (const { item: article } of remote.list({
     expand: ['author', 'comments.author'],
-    title: 'x',
-    'author.country': 'AT',
-    'author.manager.name.like': 'A*',
-    'comments.some.text.like': '*x*',
-    'comments.none.author.country': 'AT',
-    'comments.count.gte': 3,
+    filter: {
+      title: 'x',
+      'author.country': 'AT',
+      author: { manager: { 'name.like': 'A*' } },
+      comments: { some: { 'text.like': '*x*' }, none: { author: { country: 'AT' } }, 'count.gte': 3 },
+      any: [{ title: 'x' }, { comments: { count: 1 } }]
+    },
     sort: ['author.name', '-words']
   })) {
     expect(article.title).type.toBe<string>()
@@ -381,14 +383,15 @@ test('the typed client has the flat form of HTTP', async () => {
     expect(article).type.not.toHaveProperty('editor')
   }
   const article = await remote.read('1', {
-    expand: { comments: { limit: 3, sort: ['-id'], filter: { 'text.like': '*x*' }, expand: { author: true } } }
+    expand: { comments: { limit: 3, sort: ['-id'], filter: { author: { country: 'AT' } }, expand: { author: true } } }
   })
-  expect(article.comments.items[0]!.author?.country).type.toBe<string | undefined>()
-  for await (const { items } of remote.pages({ expand: ['author'], limit: 5 })) {
-    expect(items[0]!.author?.country).type.toBe<string | undefined>()
+  expect(article.item.comments.items[0]!.author?.country).type.toBe<string | undefined>()
+  for await (const { entries } of remote.pages({ expand: ['author'], limit: 5 })) {
+    expect(entries[0]!.item.author?.country).type.toBe<string | undefined>()
   }
-  expect(remote.read('1')).type.toBe<Promise<Readonly<Omit<Article, never>>>>()
-  expect(remote.list()).type.toBe<AsyncGenerator<Readonly<Omit<Article, never>>, void>>()
+  type Read = Entry<Readonly<Omit<Article, never>>>
+  expect(remote.read('1')).type.toBe<Promise<Read>>()
+  expect(remote.list()).type.toBe<AsyncGenerator<Read, void>>()
   expect(remote.archive).type.toBeCallableWith(article, { reason: 'old' })
   expect(remote.update).type.toBeCallableWith(article, { title: 'New' })
   expect(remote.createMany).type.toBeCallableWith([{
@@ -400,22 +403,23 @@ test('the typed client has the flat form of HTTP', async () => {
   // @ts-expect-error is not assignable
   remote.list({ expand: { author: true, autor: true } })
   // @ts-expect-error does not exist in type
-  remote.list({ 'autor.country': 'AT' })
+  remote.list({ filter: { 'autor.country': 'AT' } })
   // @ts-expect-error does not exist in type
-  remote.list({ 'author.county': 'AT' })
+  remote.list({ filter: { 'author.county': 'AT' } })
   // @ts-expect-error does not exist in type
-  remote.list({ 'comments.text': 'x' })
+  remote.list({ filter: { author: { county: 'AT' } } })
   // @ts-expect-error does not exist in type
-  remote.list({ 'comments.some.title': 'x' })
+  remote.list({ filter: { comments: { some: { title: 'x' } } } })
   // @ts-expect-error does not exist in type
-  remote.list({ comments: { some: { text: 'x' } } })
+  remote.list({ 'author.country': 'AT' })
   // @ts-expect-error is not assignable
-  remote.list({ expand: { comments: { limit: 5, filter: { author: { country: 'AT' } } } } })
+  remote.list({ expand: { comments: { limit: 5, filter: { county: 'AT' } } } })
   // @ts-expect-error is not assignable
   remote.list({ sort: ['comments.text'] })
   const seen = client<typeof articles, { writeOnly: 'words' }>('/articles')
-  expect(seen.read('1', { expand: ['author'] })).type.toBeAssignableTo<Promise<{ author: Readonly<User> | null }>>()
-  expect(await seen.read('1', { expand: ['author'] })).type.not.toHaveProperty('words')
+  const { item } = await seen.read('1', { expand: ['author'] })
+  expect(item).type.toBeAssignableTo<{ author: Readonly<User> | null }>()
+  expect(item).type.not.toHaveProperty('words')
 })
 
 test('the parts of batches are those of definitions without relations', async () => {

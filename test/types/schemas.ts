@@ -144,7 +144,7 @@ test('calls and clients know items, input and output', () => {
   // @ts-expect-error Type 'number' is not assignable
   remote.create({ sku: 'a', name: 'A', price: 1 })
   expect(remote.purchase('a', { quantity: 1 })).type.toBe<Promise<Receipt>>()
-  expect(remote.list).type.toBeCallableWith({ 'stock.gte': 1, sort: ['-stock'] })
+  expect(remote.list).type.toBeCallableWith({ filter: { 'stock.gte': 1 }, sort: ['-stock'] })
 })
 
 test('the interfaces of @standard-schema/spec can be assigned, and a schema without JSON Schema cannot', () => {
