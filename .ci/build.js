@@ -12,6 +12,16 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(root, 'dist')
 const { bin, dependencies, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
+/** Browsers load the client as it is, so it is one file. What imports it is in dist/client/ or dist/chunks/. */
+const client = 'client/client'
+const keepClientWhole = {
+  name: 'keep-client-whole',
+  resolveId (source, importer) {
+    const isClient = importer !== undefined && resolve(dirname(importer), source) === getSource(client)
+    return isClient ? { id: `../${client}.js`, external: true } : undefined
+  }
+}
+
 rmSync(dist, { recursive: true, force: true })
 emitTypes()
 removeInternalTypes()
@@ -47,9 +57,17 @@ async function bundle () {
   const files = [...Object.values(exports).map((target) => target.default), ...Object.values(bin)]
   const names = files.filter((file) => file !== undefined).map(getName)
   const main = getSource(getName(exports['.'].default))
+  // With all that it imports. Otherwise there would be a file for each set of entries that share something.
+  const codeSplitting = { groups: [{ name: 'core', test: (module) => module === main }] }
+  await write([client])
+  await write(names.filter((name) => name !== client), { codeSplitting })
+}
+
+async function write (names, options = {}) {
   const build = await rolldown({
     input: Object.fromEntries(names.map((name) => [name, getSource(name)])),
     platform: 'node',
+    plugins: [keepClientWhole],
     external: Object.keys(dependencies).map((name) => new RegExp(`^${name}(/|$)`))
   })
   await build.write({
@@ -58,8 +76,7 @@ async function bundle () {
     comments: false,
     minifyInternalExports: false,
     chunkFileNames: 'chunks/[name].js',
-    // With all that it imports. Otherwise there would be a file for each set of entries that share something.
-    codeSplitting: { groups: [{ name: 'core', test: (module) => module === main }] }
+    ...options
   })
   await build.close()
 }
