@@ -190,6 +190,39 @@ test('after the timeout, no write and no commit begins, also if the storage igno
   }
 })
 
+test('a commit that was rolled back has no effect, so nothing was changed at the timeout', async (t) => {
+  const { open, opened } = gate()
+  let attempts = 0
+  let ended: Promise<unknown> | undefined
+  const definition = define({
+    name: 'notes',
+    schema: Text,
+    storage (shape: Shape) {
+      const storage = memory()(shape)
+      const transaction: Storage<object>['transaction'] = async (work, context) => {
+        const done = storage.transaction!(async (inner, handle) => {
+          if (++attempts > 2) await opened
+          const result = await work(inner, handle)
+          // As a database does if another commit came first.
+          if (attempts === 2) throw Object.assign(new Error('rolled back'), { refusal: { refused: 'stale' } })
+          return result
+        }, context)
+        ended = done.catch(() => {})
+        return done
+      }
+      return { ...storage, transaction } as Storage<typeof Text.static>
+    },
+    hooks: { afterWrite: () => {} }
+  }).with(timeout(limit))
+  const app = await build(t, definition)
+  const { at } = await created(app, '/notes', { text: 'a' })
+  t.match((await request(app, `PATCH ${at}`, { content: { text: 'b' } })).json(), { ...timedOut, detail: unchanged })
+  open()
+  await ended
+  t.equal(attempts, 3)
+  t.strictSame(await texts(app), ['a'])
+})
+
 test('a write that started before the timeout and completes returns success', async (t) => {
   const changes: string[] = []
   const app = await build(
