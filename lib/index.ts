@@ -88,10 +88,10 @@ export type {
   CallOptions,
   CallQuery,
   CollectionCalls,
+  Entry,
   ManyQuery,
   MatchedItems,
-  StoredItem,
-  StoredPage,
+  PageOfEntries,
   WriteCallOptions
 } from './engine/call-types.ts'
 export type { Definition } from './collection.ts'

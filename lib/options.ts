@@ -2,7 +2,7 @@ import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { Caller, DatabaseClient } from './access/caller.ts'
 import type { AccessOptions } from './access/rules.ts'
 import type { ActionName } from './action.ts'
-import type { BasicCalls, CallOptions, CollectionCalls, StoredItem } from './engine/call-types.ts'
+import type { BasicCalls, CallOptions, CollectionCalls, Entry } from './engine/call-types.ts'
 import type { Definition } from './collection.ts'
 import type { Format, Link } from './formats/format.ts'
 import type { ItemOf, ObjectSchema, PropertyOf } from './schema/static.ts'
@@ -118,7 +118,7 @@ export interface Transaction {
 }
 
 /** The items, in the order of their ids in the call. */
-export type LockedItems<Item, Ids extends readonly Id[]> = { readonly [Index in keyof Ids]: StoredItem<Item> }
+export type LockedItems<Item, Ids extends readonly Id[]> = { readonly [Index in keyof Ids]: Entry<Item> }
 
 type PendingProperty = 'customAction' | 'before' | 'caller' | 'initiator' | 'request'
 

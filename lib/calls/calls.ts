@@ -9,8 +9,8 @@ import type {
   CollectionCalls,
   MatchedItems,
   PatchOperation,
-  StoredItem,
-  StoredPage,
+  Entry,
+  PageOfEntries,
   WriteCallOptions
 } from '../engine/call-types.ts'
 import type { Patch } from '../http/merge-patch.ts'
@@ -42,7 +42,7 @@ import type { ParsedContent } from '../request/request.ts'
 import { refusalToProblem } from '../response/refusal.ts'
 import { buildEtag } from '../response/representation.ts'
 import { validationProblem } from '../schema/failures.ts'
-import type { Entry, Filter, Id } from '../storage/contract.ts'
+import type { Entry as StoredEntry, Filter, Id } from '../storage/contract.ts'
 
 // Calls from code: what `app.collection(definition)` returns. They are operations of the engine, as HTTP requests are.
 
@@ -68,7 +68,7 @@ interface CallHost {
 /** A call whose caller is authorized. */
 interface OpenCall {
   readonly operation: Operation
-  toStored (entry: Entry<object>, related?: RelatedData): StoredItem<object>
+  toStored (entry: StoredEntry<object>, related?: RelatedData): Entry<object>
 }
 
 /** Creates the methods of `app.collection(definition)`. */
@@ -80,7 +80,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     action: ActionName,
     options: WriteCallOptions,
     { id, content }: { id?: Id, content?: unknown }
-  ): Promise<StoredItem<object>> {
+  ): Promise<Entry<object>> {
     return runCall({ collection: host.name, id }, async () => {
       const { operation, toStored } = await openCall(host, actionInfos[action], options, { id, content })
       const outcome = await operation.steps.run(operation)
@@ -90,14 +90,14 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     })
   }
 
-  async function create (item: object, options: CallOptions = {}): Promise<StoredItem<object>> {
+  async function create (item: object, options: CallOptions = {}): Promise<Entry<object>> {
     return callForItem('create', options, { content: item })
   }
 
   async function read (
     id: Id,
     { expand, ...options }: CallOptions & { readonly expand?: unknown } = {}
-  ): Promise<StoredItem<object>> {
+  ): Promise<Entry<object>> {
     if (expand === undefined) return callForItem('read', options, { id })
     return runCall({ collection: host.name, id }, async () => {
       const open = await openCall(host, actionInfos.read, options, { id })
@@ -128,7 +128,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   async function * pages (
     query: CallQuery<Item> = {},
     options: CallOptions = {}
-  ): AsyncGenerator<StoredPage<object>, void> {
+  ): AsyncGenerator<PageOfEntries<object>, void> {
     const { open, operation, first } = await withCallTrace(host, 'list', openList)(query, options)
     const readNext = withCallTrace(host, 'list', readPage)
     const { page: { total } } = first
@@ -146,11 +146,11 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     }
   }
 
-  async function * list (query?: CallQuery<Item>, options?: CallOptions): AsyncGenerator<StoredItem<object>, void> {
+  async function * list (query?: CallQuery<Item>, options?: CallOptions): AsyncGenerator<Entry<object>, void> {
     for await (const { entries } of pages(query, options)) yield * entries
   }
 
-  async function replace (id: Id, item: object, options: WriteCallOptions = {}): Promise<StoredItem<object>> {
+  async function replace (id: Id, item: object, options: WriteCallOptions = {}): Promise<Entry<object>> {
     return callForItem('replace', options, { id, content: item })
   }
 
@@ -158,7 +158,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     id: Id,
     patch: Patch<Item> | readonly PatchOperation[],
     options: WriteCallOptions = {}
-  ): Promise<StoredItem<object>> {
+  ): Promise<Entry<object>> {
     return callForItem('update', options, { id, content: patch })
   }
 
@@ -385,7 +385,7 @@ async function openCall (
     canCreate: async () => isApp || isCallAllowed(collection, 'create', caller),
     returnsRemoved: false
   }
-  const toStored = (entry: Entry<object>, related?: RelatedData): StoredItem<object> => ({
+  const toStored = (entry: StoredEntry<object>, related?: RelatedData): Entry<object> => ({
     id: entry.id,
     // A copy, which the app may change: the storage or another hook has the same item.
     item: cloneJson(addRelated(isApp ? entry.item : view.type.show(entry.item), related?.addition?.add(entry))),

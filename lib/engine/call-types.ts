@@ -62,7 +62,7 @@ export interface WriteCallOptions extends CallOptions {
 }
 
 /** An item, and what identifies its version. */
-export interface StoredItem<Item> {
+export interface Entry<Item> {
   /** The value in the URI of the item. */
   readonly id: Id
   /**
@@ -155,9 +155,9 @@ export interface CallQuery<Item> {
 }
 
 /** A part of a list. */
-export interface StoredPage<Item> {
+export interface PageOfEntries<Item> {
   /** The items, in the order of the list. */
-  readonly entries: ReadonlyArray<StoredItem<Item>>
+  readonly entries: ReadonlyArray<Entry<Item>>
   /** The `cursor` of the next page; null on the last page. */
   readonly next: string | null
   /** How many items match in all, if the query has `count`. */
@@ -171,7 +171,7 @@ export type InputParameter<Input> = Record<never, never> extends Input ? [input?
 export type ActionCalls<Item, Adds> = {
   [Added in Extract<Adds, AddedAction> as Added['action']]: Added['on'] extends 'item'
     ? (id: Id, ...parameters: [...InputParameter<Added['input']>, options?: WriteCallOptions]) =>
-      Promise<Added['output'] extends undefined ? StoredItem<Item> : Added['output']>
+      Promise<Added['output'] extends undefined ? Entry<Item> : Added['output']>
     : (...parameters: [...InputParameter<Added['input']>, options?: CallOptions]) =>
       Promise<Added['output'] extends undefined ? void : Added['output']>
 }
@@ -251,7 +251,7 @@ export interface ManyCalls<Item> {
   createMany (
     items: ReadonlyArray<Partial<Item>>,
     options?: CallOptions
-  ): Promise<ReadonlyArray<StoredItem<Item>>>
+  ): Promise<ReadonlyArray<Entry<Item>>>
   /**
    * Changes all items that match, with a merge patch (RFC 7396). Fails with `too-many-matches` if there are more than
    * the `maximum` of `bulk()`.
@@ -280,20 +280,20 @@ export interface BasicCalls<Item> {
    * @example
    * const { id, tag } = await app.collection(users).create({ email: 'ada@example.com' })
    */
-  create (item: Partial<Item>, options?: CallOptions): Promise<StoredItem<Item>>
+  create (item: Partial<Item>, options?: CallOptions): Promise<Entry<Item>>
   /** Reads an item. Fails with `not-found` if there is none. */
-  read (id: Id, options?: CallOptions): Promise<StoredItem<Item>>
+  read (id: Id, options?: CallOptions): Promise<Entry<Item>>
   /**
    * Iterates over all items that match. Pages are read as they are needed.
    *
    * @example
    * for await (const { item } of app.collection(users).list({ filter: { role: 'admin' } })) console.log(item.email)
    */
-  list (query?: CallQuery<Item>, options?: CallOptions): AsyncGenerator<StoredItem<Item>, void>
+  list (query?: CallQuery<Item>, options?: CallOptions): AsyncGenerator<Entry<Item>, void>
   /** Iterates over pages. */
-  pages (query?: CallQuery<Item>, options?: CallOptions): AsyncGenerator<StoredPage<Item>, void>
+  pages (query?: CallQuery<Item>, options?: CallOptions): AsyncGenerator<PageOfEntries<Item>, void>
   /** Replaces an item. Properties that are left out get their default, or are removed. */
-  replace (id: Id, item: Partial<Item>, options?: WriteCallOptions): Promise<StoredItem<Item>>
+  replace (id: Id, item: Partial<Item>, options?: WriteCallOptions): Promise<Entry<Item>>
   /**
    * Changes some properties: a merge patch (RFC 7396), in which null removes an optional property; or an array of
    * operations (RFC 6902).
@@ -301,7 +301,7 @@ export interface BasicCalls<Item> {
    * @example
    * await app.collection(users).update(id, { name: 'Ada' })
    */
-  update (id: Id, patch: Patch<Item> | readonly PatchOperation[], options?: WriteCallOptions): Promise<StoredItem<Item>>
+  update (id: Id, patch: Patch<Item> | readonly PatchOperation[], options?: WriteCallOptions): Promise<Entry<Item>>
   /** Removes an item. */
   remove (id: Id, options?: WriteCallOptions): Promise<void>
   /**
@@ -364,7 +364,7 @@ export interface RelatedCalls<in out Item, in out Place extends AddedRelations>
   read<const Given extends Expansion<Place>> (
     id: Id,
     options?: ReadCallOptions<Place, Given>
-  ): Promise<StoredItem<Expanded<Item, Place, Given>>>
+  ): Promise<Entry<Expanded<Item, Place, Given>>>
   /**
    * Iterates over all items that match, with the related items that `expand` names. Pages are read as they are needed.
    *
@@ -375,12 +375,12 @@ export interface RelatedCalls<in out Item, in out Place extends AddedRelations>
   list<const Given extends Expansion<Place>> (
     query?: RelatedQuery<Place, Given>,
     options?: CallOptions
-  ): AsyncGenerator<StoredItem<Expanded<Item, Place, Given>>, void>
+  ): AsyncGenerator<Entry<Expanded<Item, Place, Given>>, void>
   /** Iterates over pages, with the related items that `expand` names. */
   pages<const Given extends Expansion<Place>> (
     query?: RelatedQuery<Place, Given>,
     options?: CallOptions
-  ): AsyncGenerator<StoredPage<Expanded<Item, Place, Given>>, void>
+  ): AsyncGenerator<PageOfEntries<Expanded<Item, Place, Given>>, void>
 }
 
 /** An operation of a JSON Patch (RFC 6902). */

@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { BasicCalls, CallOptions, CollectionCalls, StoredItem } from './call-types.ts'
+import type { BasicCalls, CallOptions, CollectionCalls, Entry } from './call-types.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Collection, Definition } from '../collection.ts'
 import { HookError, ProblemError } from '../failure.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { LockedItems, Transaction } from '../options.ts'
 import { getRefusal, isRefusal, refusalToProblem } from '../response/refusal.ts'
-import type { Context, Entry, Id, Refusal, Storage, TransactionHandle } from '../storage/contract.ts'
+import type { Context, Entry as StoredEntry, Id, Refusal, Storage, TransactionHandle } from '../storage/contract.ts'
 import { wrapStorage } from '../storage/wrap-storage.ts'
 import type { Progress } from './progress.ts'
 import { compareIds, TransactionItems } from './transaction-items.ts'
@@ -78,7 +78,7 @@ export class OpenTransaction implements Transaction {
   ): Promise<LockedItems<Item, Ids>> {
     // What features add does not matter here.
     const calls: Pick<BasicCalls<Item>, 'read'> = 'read' in target ? target : this.collection<Item, never>(target)
-    const entries = new Map<Id, StoredItem<Item>>()
+    const entries = new Map<Id, Entry<Item>>()
     for (const id of [...ids].sort(compareIds)) {
       if (!entries.has(id)) entries.set(id, await calls.read(id, { ...options, transaction: this }))
     }
@@ -139,7 +139,7 @@ export class OpenTransaction implements Transaction {
   }
 
   /** Called with entries that the app gets and that are not locked. What it writes may follow from them. */
-  addListed (collection: Collection, entries: ReadonlyArray<Entry<object>>): void {
+  addListed (collection: Collection, entries: ReadonlyArray<StoredEntry<object>>): void {
     this.#items.addListed(collection, entries)
   }
 
@@ -153,7 +153,7 @@ export class OpenTransaction implements Transaction {
   }
 
   /** Called before a write, with the item as it is locked. Throws if it has changed since the app has listed it. */
-  checkListed (collection: Collection, id: Id, current: Entry<object> | undefined): void {
+  checkListed (collection: Collection, id: Id, current: StoredEntry<object> | undefined): void {
     const listed = this.#items.getListed(collection, id)
     if (listed === undefined) return
     this.#items.deleteListed(collection, id)

@@ -1,6 +1,6 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { ProblemError } from '../../lib/index.ts'
-import type { CallOptions, StoredItem } from '../../lib/index.ts'
+import type { CallOptions, Entry } from '../../lib/index.ts'
 import type { NoteCalls, Served } from './collections.ts'
 
 // What test/doors.test.ts does with each combination of features, over HTTP and from code. Later steps depend on what
@@ -280,7 +280,7 @@ export const steps: readonly Step[] = [
   }
 ]
 
-async function collect (entries: AsyncIterable<StoredItem<object>>): Promise<unknown[]> {
+async function collect (entries: AsyncIterable<Entry<object>>): Promise<unknown[]> {
   const items: unknown[] = []
   for await (const { item } of entries) items.push(item)
   return items

@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { Type as Type1 } from 'typebox'
 import { define, defineWith } from '../../lib/index.ts'
-import type { StoredItem, Transaction } from '../../lib/index.ts'
+import type { Entry, Transaction } from '../../lib/index.ts'
 import { client } from '../../lib/client/client.ts'
-import type { Entry } from '../../lib/client/client.ts'
+import type { Entry as ClientEntry } from '../../lib/client/client.ts'
 import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
@@ -61,7 +61,7 @@ const orders = base
 
 test('calls from code have a method for each custom action', () => {
   const calls = app.collection(orders)
-  expect(calls.cancel('x', { reason: 'late' })).type.toBe<Promise<StoredItem<Item>>>()
+  expect(calls.cancel('x', { reason: 'late' })).type.toBe<Promise<Entry<Item>>>()
   expect(calls.cancel).type.toBeCallableWith('x', { reason: 'late' }, { ifMatch: '"x"', caller: 'ann' })
   // @ts-expect-error Expected 2-3 arguments, but got 1
   calls.cancel('x')
@@ -72,14 +72,14 @@ test('calls from code have a method for each custom action', () => {
   expect(calls.ship('x')).type.toBe<Promise<{ parcel: string }>>()
   expect(calls.ship).type.toBeCallableWith('x', { carrier: 'ship' })
   expect(calls.import({ count: 1 })).type.toBe<Promise<void>>()
-  expect(calls.touch('x')).type.toBe<Promise<StoredItem<Item>>>()
+  expect(calls.touch('x')).type.toBe<Promise<Entry<Item>>>()
   expect(calls).type.not.toHaveProperty('refund')
   expect(app.collection(base)).type.not.toHaveProperty('cancel')
 })
 
 test('the typed client has a method for each custom action', () => {
   const remote = client<typeof orders>('/orders')
-  expect(remote.cancel('x', { reason: 'late' })).type.toBe<Promise<Entry<Readonly<Omit<Item, never>>>>>()
+  expect(remote.cancel('x', { reason: 'late' })).type.toBe<Promise<ClientEntry<Readonly<Omit<Item, never>>>>>()
   const entry = { id: 'x', tag: '"1"', item: { id: 'x', status: 'open' } }
   expect(remote.cancel).type.toBeCallableWith(entry, { reason: 'late' })
   expect(remote.cancel).type.toBeCallableWith('x', { reason: 'late' }, { ifMatch: '"1"' })
@@ -121,8 +121,8 @@ test('any number of features is typed, and those that are undefined add nothing'
     action('f', { input: Type.Object({ reason: Type.String() }), run: ({ item }) => item })
   )
   const calls = app.collection(many)
-  expect(calls.a('x')).type.toBe<Promise<StoredItem<Item>>>()
-  expect(calls.e('x')).type.toBe<Promise<StoredItem<Item>>>()
+  expect(calls.a('x')).type.toBe<Promise<Entry<Item>>>()
+  expect(calls.e('x')).type.toBe<Promise<Entry<Item>>>()
   expect(calls.createMany).type.toBeCallableWith([{ status: 'x' }])
   expect(calls.f).type.toBeCallableWith('x', { reason: 'late' })
   // @ts-expect-error Expected 2-3 arguments, but got 1
@@ -142,7 +142,7 @@ test('the features of defineWith are typed as well', () => {
     action('b', { input: Type.Object({ reason: Type.String() }), run () {} })
   )
   const calls = app.collection(defineOne({ name: 'orders', schema: Order }))
-  expect(calls.a('x')).type.toBe<Promise<StoredItem<Item>>>()
+  expect(calls.a('x')).type.toBe<Promise<Entry<Item>>>()
   expect(calls.b).type.toBeCallableWith('x', { reason: 'late' })
   // @ts-expect-error Expected 2-3 arguments, but got 1
   calls.b('x')

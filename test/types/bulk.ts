@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { define } from '../../lib/index.ts'
-import type { MatchedItems, StoredItem } from '../../lib/index.ts'
+import type { MatchedItems, Entry } from '../../lib/index.ts'
 import { client } from '../../lib/client/client.ts'
-import type { Entry, MatchedItems as MatchedByClient } from '../../lib/client/client.ts'
+import type { Entry as ClientEntry, MatchedItems as MatchedByClient } from '../../lib/client/client.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -23,7 +23,7 @@ const definition = base.with(idempotency(), bulk({ update: true, remove: true, m
 
 test('calls from code have the methods that bulk adds', () => {
   const calls = app.collection(definition)
-  expect(calls.createMany([{ status: 'open' }])).type.toBe<Promise<ReadonlyArray<StoredItem<Item>>>>()
+  expect(calls.createMany([{ status: 'open' }])).type.toBe<Promise<ReadonlyArray<Entry<Item>>>>()
   // @ts-expect-error 'stats' does not exist in type
   calls.createMany([{ stats: 'open' }])
   // @ts-expect-error 'status' does not exist in type
@@ -55,7 +55,7 @@ test('calls from code have no methods that bulk does not add', () => {
 
 test('the typed client has the methods that bulk adds', () => {
   const orders = client<typeof definition>('/orders')
-  expect(orders.createMany([{ status: 'open' }])).type.toBe<Promise<ReadonlyArray<Entry<Readonly<Omit<Item, never>>>>>>()
+  expect(orders.createMany([{ status: 'open' }])).type.toBe<Promise<ReadonlyArray<ClientEntry<Readonly<Omit<Item, never>>>>>>()
   expect(orders.updateMany({ filter: { status: 'open' } }, { note: null })).type.toBe<Promise<MatchedByClient>>()
   expect(orders.updateMany).type.toBeCallableWith({ filter: { 'id.in': [1, 2] }, q: 'x' }, { status: 'x' }, { ids: true })
   // @ts-expect-error Type 'number' is not assignable

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { define } from '../../lib/index.ts'
-import type { CollectionCalls, StoredItem, Transaction } from '../../lib/index.ts'
+import type { CollectionCalls, Entry, Transaction } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { expect, test } from './expect.ts'
 
@@ -24,7 +24,7 @@ const orders = define({ name: 'orders', schema: Order, storage: memory() })
 test('app.collection() is typed from the definition', () => {
   const calls = app.collection(orders)
   expect(calls).type.toBe<CollectionCalls<Item>>()
-  expect(calls.read('x')).type.toBe<Promise<StoredItem<Item>>>()
+  expect(calls.read('x')).type.toBe<Promise<Entry<Item>>>()
   expect(calls.create).type.toBeCallableWith({ total: 1 })
   // @ts-expect-error 'totl' does not exist in type
   calls.create({ totl: 1 })
@@ -83,10 +83,10 @@ test('hooks inside the transaction are typed', () => {
   expect(app.collection(orders).transaction(async () => 1)).type.toBe<Promise<number>>()
   app.collection(orders).transaction(async (transaction) => {
     const pair = await transaction.lock(orders, ['a', 2])
-    expect(pair).type.toBe<readonly [StoredItem<Item>, StoredItem<Item>]>()
+    expect(pair).type.toBe<readonly [Entry<Item>, Entry<Item>]>()
     const ids: string[] = []
-    expect(await transaction.lock(orders, ids)).type.toBe<ReadonlyArray<StoredItem<Item>>>()
-    expect(await transaction.lock(app.collection(orders), ids)).type.toBe<ReadonlyArray<StoredItem<Item>>>()
+    expect(await transaction.lock(orders, ids)).type.toBe<ReadonlyArray<Entry<Item>>>()
+    expect(await transaction.lock(app.collection(orders), ids)).type.toBe<ReadonlyArray<Entry<Item>>>()
     // @ts-expect-error Type '{}' is not assignable
     transaction.lock(orders, [{}])
   })

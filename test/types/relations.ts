@@ -6,12 +6,12 @@ import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
 import { z } from 'zod'
 import { batchClient, client } from '../../lib/client/client.ts'
-import type { Entry } from '../../lib/client/client.ts'
+import type { Entry as ClientEntry } from '../../lib/client/client.ts'
 import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import collection, { define } from '../../lib/index.ts'
-import type { CollectionCalls, Definition, StoredItem, StoredPage, Transaction } from '../../lib/index.ts'
+import type { CollectionCalls, Definition, Entry, PageOfEntries, Transaction } from '../../lib/index.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import type { PathsOf, RelatedPage } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -209,13 +209,13 @@ test('expand with paths includes what is on the way', async () => {
 
 test('without expand, items are those of the definition', () => {
   const calls = app.collection(articles)
-  expect(calls.read('1')).type.toBe<Promise<StoredItem<Article>>>()
-  expect(calls.read('1', {})).type.toBe<Promise<StoredItem<Article>>>()
-  expect(calls.list()).type.toBe<AsyncGenerator<StoredItem<Article>, void>>()
-  expect(calls.list({ limit: 5, sort: ['-words'] })).type.toBe<AsyncGenerator<StoredItem<Article>, void>>()
-  expect(calls.list({ expand: [] })).type.toBe<AsyncGenerator<StoredItem<Article>, void>>()
-  expect(calls.list({ expand: {} })).type.toBe<AsyncGenerator<StoredItem<Article>, void>>()
-  expect(calls.pages()).type.toBe<AsyncGenerator<StoredPage<Article>, void>>()
+  expect(calls.read('1')).type.toBe<Promise<Entry<Article>>>()
+  expect(calls.read('1', {})).type.toBe<Promise<Entry<Article>>>()
+  expect(calls.list()).type.toBe<AsyncGenerator<Entry<Article>, void>>()
+  expect(calls.list({ limit: 5, sort: ['-words'] })).type.toBe<AsyncGenerator<Entry<Article>, void>>()
+  expect(calls.list({ expand: [] })).type.toBe<AsyncGenerator<Entry<Article>, void>>()
+  expect(calls.list({ expand: {} })).type.toBe<AsyncGenerator<Entry<Article>, void>>()
+  expect(calls.pages()).type.toBe<AsyncGenerator<PageOfEntries<Article>, void>>()
 })
 
 test('paths that are only known at run time make everything optional', async () => {
@@ -327,20 +327,20 @@ test('filters and sorts follow relations', () => {
 
 test('other calls are those of all collections, also in transactions', async () => {
   const calls = app.collection(articles)
-  expect(calls.publish('1')).type.toBe<Promise<StoredItem<Article>>>()
+  expect(calls.publish('1')).type.toBe<Promise<Entry<Article>>>()
   expect(calls.archive).type.toBeCallableWith('1', { reason: 'old' })
   // @ts-expect-error Expected 2-3 arguments, but got 1
   calls.archive('1')
-  expect(calls.update('1', { title: 'New' })).type.toBe<Promise<StoredItem<Article>>>()
-  expect(calls.createMany([{ title: 'New' }])).type.toBe<Promise<ReadonlyArray<StoredItem<Article>>>>()
+  expect(calls.update('1', { title: 'New' })).type.toBe<Promise<Entry<Article>>>()
+  expect(calls.createMany([{ title: 'New' }])).type.toBe<Promise<ReadonlyArray<Entry<Article>>>>()
   expect(calls.updateMany).type.toBeCallableWith({ filter: { status: 'draft' } }, { words: 1 })
   expect(app.collection(comments)).type.not.toHaveProperty('publish')
   await calls.transaction(async (transaction: Transaction) => {
     expect(transaction.collection(articles)).type.toBe<typeof calls>()
     const { item } = await transaction.collection(articles).read('1', { expand: ['author'] })
     expect(item.author).type.toBe<Readonly<User> | null>()
-    expect(await transaction.lock(articles, ['1'])).type.toBe<readonly [StoredItem<Article>]>()
-    expect(await transaction.lock(calls, ['1'])).type.toBe<readonly [StoredItem<Article>]>()
+    expect(await transaction.lock(articles, ['1'])).type.toBe<readonly [Entry<Article>]>()
+    expect(await transaction.lock(calls, ['1'])).type.toBe<readonly [Entry<Article>]>()
   })
 })
 
@@ -389,7 +389,7 @@ test('the typed client takes the filters of calls from code', async () => {
   for await (const { entries } of remote.pages({ expand: ['author'], limit: 5 })) {
     expect(entries[0]!.item.author?.country).type.toBe<string | undefined>()
   }
-  type Read = Entry<Readonly<Omit<Article, never>>>
+  type Read = ClientEntry<Readonly<Omit<Article, never>>>
   expect(remote.read('1')).type.toBe<Promise<Read>>()
   expect(remote.list()).type.toBe<AsyncGenerator<Read, void>>()
   expect(remote.archive).type.toBeCallableWith(article, { reason: 'old' })

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { client } from '../../lib/client/client.ts'
 import { action } from '../../lib/features/action.ts'
 import { define, defineWith } from '../../lib/index.ts'
-import type { Change, Definition, StoredItem } from '../../lib/index.ts'
+import type { Change, Definition, Entry } from '../../lib/index.ts'
 import type { StandardSchema } from '../../lib/schema/standard-schema.ts'
 import type { InputOf, ItemOf } from '../../lib/schema/static.ts'
 import { memory } from '../../lib/storage/memory.ts'
@@ -133,7 +133,7 @@ test('calls and clients know items, input and output', () => {
   expect<Product>().type.toBe<{ sku: string; name: string; price: string; stock: number; updatedAt: string }>()
 
   const calls = app.collection(products)
-  expect(calls.read('a')).type.toBe<Promise<StoredItem<Product>>>()
+  expect(calls.read('a')).type.toBe<Promise<Entry<Product>>>()
   expect(calls.purchase('a')).type.toBe<Promise<Receipt>>()
   expect(calls.purchase).type.toBeCallableWith('a', { quantity: 2 })
   // @ts-expect-error Type 'string' is not assignable
