@@ -367,7 +367,8 @@ const main = async (load) => {
   const { default: Fastify } = await load('fastify')
   const { Type } = await load('@sinclair/typebox')
   const core = await load('fastify-collections')
-  const { default: collection, define, json, problem, Problem, ProblemError, registry } = core
+  const { default: collection, define, json, problem, Problem, ProblemError } = core
+  const { registry } = await load('fastify-collections/registry')
   const { memory } = await load('fastify-collections/memory')
   const { action } = await load('fastify-collections/action')
   const { softDelete } = await load('fastify-collections/soft-delete')
