@@ -149,7 +149,7 @@ class AttemptCheck {
   #isRefusedLater ({ index, status, code }: RefusedPart): boolean {
     const { operation: { actions } } = this.#attempt
     return this.#window.some((first) => {
-      const { after } = this.#runActions(toSituation(first), index)
+      const { after } = this.#runActions(toSituation(first), { count: index })
       return this.#window.some((others) => {
         const situation = this.#toModelSituation({ state: after, others, parents: others }, index)
         const expected = getExpected(actions[index]!, situation)
@@ -255,7 +255,7 @@ class AttemptCheck {
     const [before, stored] = [this.#states[index]!, this.#states[index + 1]!]
     const written = before.findDifferences(stored)
     return this.#states.slice(start, index).some((state) => {
-      const { expected, after } = this.#runActions(toSituation(state))
+      const { expected, after } = this.#runActions(toSituation(state), { isCommitted: true })
       return expected.every(({ status }) => status < 400) &&
         written.every(({ table, id }) => !isDifferent(after, stored, table, id))
     })
@@ -328,18 +328,18 @@ class AttemptCheck {
   #runCommitted (index: number): Run {
     const state = this.#states[index]!
     const runs = (this.#isNested ? this.#states.slice(this.#attempt.start, index + 1) : [state])
-      .map((parents) => this.#runActions({ state, others: state, parents }))
+      .map((parents) => this.#runActions({ state, others: state, parents }, { isCommitted: true }))
     return runs.find(({ expected }) => expected.every(({ status }) => status < 400)) ?? runs.at(-1)!
   }
 
-  #runActions (situation: Situation, count = Infinity): Run {
+  #runActions (situation: Situation, { count = Infinity, isCommitted = false } = {}): Run {
     const actions = this.#attempt.operation.actions.slice(0, count)
     const expected: Expected[] = []
     let { state, others, parents } = situation
     const { caught, result } = this.#attempt
     for (const [index, action] of actions.entries()) {
-      // What was caught has no effect, except that it may undo the transaction.
-      const isLeftOut = caught.has(index) && index !== result?.part?.index
+      // What was caught has no effect, except that it may undo the transaction, which then has no commit.
+      const isLeftOut = caught.has(index) && (isCommitted || index !== result?.part?.index)
       const one = isLeftOut
         ? { status: 204, writes: [] }
         : getExpected(action, this.#toModelSituation({ state, others, parents }, index))
