@@ -4,7 +4,7 @@ import { define } from '../../lib/index.ts'
 import type { Feature } from '../../lib/feature.ts'
 import type { Format } from '../../lib/format.ts'
 import { build } from '../app.ts'
-import { storages } from '../storages.ts'
+import { allStorages } from '../storages.ts'
 
 // Features and formats of an app get items that they cannot change, on every storage.
 
@@ -20,7 +20,7 @@ function spoil (item: object | undefined): boolean {
   return Reflect.set(item, 'text', 'spoiled') || Reflect.set((item as { tags: string[] }).tags, 0, 'spoiled')
 }
 
-for (const { name, skip, open } of storages) {
+for (const { name, skip, open } of allStorages) {
   test(`${name}: layers of features and formats cannot change items`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const seen = new Set<string>()

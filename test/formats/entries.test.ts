@@ -9,7 +9,7 @@ import { xml } from '../../lib/formats/xml.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { build, request } from '../app.ts'
-import { storages } from '../storages.ts'
+import { allStorages } from '../storages.ts'
 
 // Items with their ids and entity tags, in a media type that each collection with JSON offers.
 
@@ -36,7 +36,7 @@ const Note = Type.Object({
 })
 const Author = Type.Object({ id: Type.String(), name: Type.String() })
 
-for (const { name, skip, open } of storages) {
+for (const { name, skip, open } of allStorages) {
   test(`${name}: every entry has the tag of the item in JSON`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const related = relate({

@@ -6,7 +6,7 @@ import collection, { define } from '../../lib/index.ts'
 import { relate } from '../../lib/relations/relate.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { build, request } from '../app.ts'
-import { storages } from '../storages.ts'
+import { allStorages } from '../storages.ts'
 import { links } from './goods.ts'
 
 const Note = Type.Object({ id: Type.Integer(), group: Type.String(), authorId: Type.String() })
@@ -18,7 +18,7 @@ const notes = Array.from({ length: 23 }, (_, index) => ({
   authorId: authors[(index * 7) % 3]!.id
 }))
 
-for (const { name, skip, open } of storages) {
+for (const { name, skip, open } of allStorages) {
   test(`${name}: pages by offset are the parts of the list`, { skip }, async (t) => {
     const { storage, prepare } = await open(t)
     const id = { generate: 'client' } as const
