@@ -192,7 +192,7 @@ function withDeletedOnRequest (next: Run, deletion: Deletion): Run {
     const parsed = changeOperation(operation, { query: () => query })
     if (query.features?.deleted !== 'true') return next(parsed)
     const refusal = await findRefusal(deletion, operation)
-    if (refusal instanceof Problem) return refusal.name === 'forbidden' ? notAllowed : refusal
+    if (refusal instanceof Problem) return refusal
     if (refusal !== undefined) throw new HookError(refusal)
     const context = includeDeleted(operation.context)
     const outcome = await next(changeOperation(parsed, { context }))
@@ -250,7 +250,10 @@ function createRule (allow: Rule): Decide {
     const isNeeded = canRestore(name) || queries.some((query) => isObject(query) && 'deleted' in query)
     if (!isNeeded) return notAllowed
     try {
-      return await evaluateRule(allow, access, { caller, action: name, request })
+      const refusal = await evaluateRule(allow, access, { caller, action: name, request })
+      const isPlain = refusal instanceof Problem && refusal.name === 'forbidden' && refusal.detail === undefined
+      // A problem that the rule has thrown has its own text.
+      return isPlain ? notAllowed : refusal
     } catch (error) {
       throw new HookError(error)
     }

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import { define } from '../../lib/index.ts'
+import { define, problem } from '../../lib/index.ts'
 import type { Definition, Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
@@ -303,13 +303,17 @@ test('allow is a rule, as in access.allow', async (t) => {
     ['authenticated', '401 unauthenticated', '200'],
     [({ caller }) => caller === 'root', '401 unauthenticated', '403 forbidden'],
     [() => 'hidden', '404 not-found', '404 not-found'],
-    [({ action }) => action === 'list', '200', '200']
+    [({ action }) => action === 'list', '200', '200'],
+    [() => { throw problem('forbidden', { detail: 'Ask the archive.' }) }, '403 forbidden', '403 forbidden']
   ] as const satisfies ReadonlyArray<readonly [SoftDeleteOptions['allow'], string, string]>) {
     const app = await open(allow)
     const { at } = await created(app, '/users', ada)
     await request(app, `DELETE ${at}`)
     t.equal(await code(request(app, 'GET /users?deleted=true')), anonymous, String(allow))
     t.equal(await code(request(app, 'GET /users?deleted=true', { fields: admin })), authenticated, String(allow))
+    if (anonymous === '403 forbidden') {
+      t.equal((await request(app, 'GET /users?deleted=true')).json().detail, 'Ask the archive.')
+    }
     const restored = await code(request(app, `PATCH ${at}`, { content: { deletedAt: null }, fields: admin }))
     t.equal(restored, allow === 'public' || allow === 'authenticated' ? '200' : '410 gone', String(allow))
   }
