@@ -80,6 +80,11 @@ export interface RenderTarget {
   readonly path: string
 }
 
+interface ContentTarget extends RenderTarget {
+  /** What the response has of the item; undefined for the whole item. */
+  readonly selection?: Selection | undefined
+}
+
 /** The content of an entry in a format, with its headers. */
 interface Representation {
   readonly content: Formatted
@@ -94,13 +99,14 @@ export function represent (presentation: Presentation, entry: Entry<object>, tar
   }
 }
 
-/** Renders the content of an entry. */
-export function renderContent (presentation: Presentation, entry: Entry<object>, target: RenderTarget): Formatted {
-  return target.format.item(
-    protectItem(target.format, presentation.type.show(entry.item)),
+/** Renders the content of an entry, or what is selected of it. */
+export function renderContent (presentation: Presentation, entry: Entry<object>, target: ContentTarget): Formatted {
+  const { format, selection } = target
+  return format.item(
+    protectItem(format, applySelection(presentation.type, entry, selection, format.embed)),
     buildContentLinks(presentation, entry, target),
     presentation.type.messages.read,
-    target.format.hasTags === true ? tagEntry(presentation, entry) : undefined
+    format.hasTags === true ? tagEntry(presentation, entry) : undefined
   )
 }
 
@@ -114,7 +120,7 @@ const noLinks: Links = Object.freeze({})
 function buildContentLinks (
   presentation: Presentation,
   entry: Entry<object>,
-  { format, path, selection }: RenderTarget & { readonly selection?: Selection | undefined }
+  { format, path, selection }: ContentTarget
 ): Links {
   if (format.hasLinks === false) return noLinks
   return buildItemLinks(presentation, entry, { path, fields: selection?.fields })
@@ -154,15 +160,9 @@ export function representSelection (
   entry: Entry<object>,
   target: SelectionTarget
 ): Representation {
-  const { format, selection } = target
   return {
-    content: format.item(
-      protectItem(format, applySelection(presentation.type, entry, selection, format.embed)),
-      buildContentLinks(presentation, entry, target),
-      presentation.type.messages.read,
-      format.hasTags === true ? tagEntry(presentation, entry) : undefined
-    ),
-    headers: { 'content-type': format.mediaType, ...buildSelectionHeaders(presentation, entry, target) }
+    content: renderContent(presentation, entry, target),
+    headers: { 'content-type': target.format.mediaType, ...buildSelectionHeaders(presentation, entry, target) }
   }
 }
 
