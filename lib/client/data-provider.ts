@@ -95,13 +95,21 @@ export interface DataProviderOptions<Resource = ResourceOptions, Name extends st
   readonly staleMessage?: string
 }
 
-/** Features of these names were for definitions. */
-export function checkBase (base: unknown, name: string): void {
-  if (typeof base === 'string') return
-  throw new TypeError(
-    `${name}() is a data provider for browsers, and takes the URI of the collections: ${name}('/api'). ` +
-      'Definitions need no feature for it: remove it from with().'
-  )
+/** Returns a function that opens the collection of a resource. All of them follow the same own writes. */
+export function openResources (
+  base: unknown,
+  options: DataProviderOptions,
+  name: string
+): (resource: string) => ResourceClient {
+  // Features of these names were for definitions.
+  if (typeof base !== 'string') {
+    throw new TypeError(
+      `${name}() is a data provider for browsers, and takes the URI of the collections: ${name}('/api'). ` +
+        'Definitions need no feature for it: remove it from with().'
+    )
+  }
+  const tags = new Tags()
+  return (resource) => new ResourceClient(base, resource, options, tags)
 }
 
 const defaultStaleMessage = 'This record has changed since you opened it. Your changes were not saved. ' +
@@ -121,8 +129,8 @@ export class ResourceClient {
   readonly name: string
   readonly idProperty: string
   readonly maximum: number
-  readonly expand: readonly string[]
   readonly items: UntypedClient
+  readonly #expand: readonly string[]
   readonly #tags: Tags
 
   constructor (base: string, name: string, options: DataProviderOptions, tags: Tags) {
@@ -131,7 +139,7 @@ export class ResourceClient {
     this.name = name
     this.idProperty = id
     this.maximum = maximum
-    this.expand = expand
+    this.#expand = expand
     this.items = client(base + path, {
       id,
       ...fetchFunction && { fetch: fetchFunction },
@@ -148,6 +156,12 @@ export class ResourceClient {
     const { [tagProperty]: tag, ...item } = record as Item
     if (this.idProperty !== 'id') delete item['id']
     return item
+  }
+
+  /** What to include: the names of the options, and others. */
+  getExpand (names: readonly string[] = []): { readonly expand?: readonly string[] } {
+    const all = [...new Set([...this.#expand, ...names])]
+    return all.length === 0 ? {} : { expand: all }
   }
 
   /** Maps the `id` of the frameworks to the property that is the id. */
@@ -219,7 +233,7 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
 }
 
 /** Which tags own writes have led to: the frameworks may save a record again before they have the result of a save. */
-export class Tags {
+class Tags {
   readonly #next = new BoundedMap<string, string>()
 
   /** Returns the newest tag that own writes have led to. A write of another client in between is not among them. */

@@ -1,19 +1,24 @@
 import type { Entry, PageOfEntries, ResponseError } from './client.ts'
 import {
   BoundedMap,
-  checkBase,
   convertErrors,
   createUnknownTagError,
   describeError,
   getDifference,
   isObject,
-  ResourceClient,
+  openResources,
   tagProperty,
-  Tags,
   toPattern,
   writeEach
 } from './data-provider.ts'
-import type { AnyRecord, DataProviderOptions, Id, Item, ResourceOptions } from './data-provider.ts'
+import type {
+  AnyRecord,
+  DataProviderOptions,
+  Id,
+  Item,
+  ResourceClient,
+  ResourceOptions
+} from './data-provider.ts'
 
 export type { RecordOf, ResourceOptions } from './data-provider.ts'
 
@@ -153,15 +158,10 @@ export function reactAdmin<Name extends string = string> (
   base: string,
   options: ReactAdminOptions<NoInfer<Name>> = {}
 ): ReactAdminProvider<Name> {
-  checkBase(base, 'reactAdmin')
-  const tags = new Tags()
+  const open = openResources(base, options, 'reactAdmin')
   const listedTags = new BoundedMap<string, string>()
   const cursors = new BoundedMap<string, string>()
   const { staleMessage } = options
-
-  function open (resource: string): ResourceClient {
-    return new ResourceClient(base, resource, options, tags)
-  }
 
   function getPaging (resource: string): 'offset' | 'cursor' {
     const { resources = {} } = options as ReactAdminOptions
@@ -169,8 +169,7 @@ export function reactAdmin<Name extends string = string> (
   }
 
   function getExpand (collection: ResourceClient, { expand = [], prefetch = {} }: ReactAdminMeta = {}) {
-    const names = [...new Set([...collection.expand, ...expand, ...Object.keys(prefetch)])]
-    return names.length === 0 ? {} : { expand: names }
+    return collection.getExpand([...expand, ...Object.keys(prefetch)])
   }
 
   async function list (resource: string, params: ListParameters): Promise<List<Item>> {

@@ -2,17 +2,22 @@ import { ResponseError } from './client.ts'
 import type { ClientOptions, Entry } from './client.ts'
 import {
   BoundedMap,
-  checkBase,
   convertErrors,
   createUnknownTagError,
   describeError,
-  ResourceClient,
+  openResources,
   tagProperty,
-  Tags,
   toPattern,
   writeEach
 } from './data-provider.ts'
-import type { AnyRecord, DataProviderOptions, Id, Item, ResourceOptions } from './data-provider.ts'
+import type {
+  AnyRecord,
+  DataProviderOptions,
+  Id,
+  Item,
+  ResourceClient,
+  ResourceOptions
+} from './data-provider.ts'
 
 export type { RecordOf, ResourceOptions } from './data-provider.ts'
 
@@ -195,20 +200,10 @@ export function refine<Name extends string = string> (
   base: string,
   options: RefineOptions<NoInfer<Name>> = {}
 ): RefineProvider<Name> {
-  checkBase(base, 'refine')
-  const tags = new Tags()
+  const open = openResources(base, options, 'refine')
   const readTags = new BoundedMap<string, string>()
   const listedTags = new BoundedMap<string, string>()
   const { staleMessage } = options
-
-  function open (resource: string): ResourceClient {
-    return new ResourceClient(base, resource, options, tags)
-  }
-
-  function getExpand (collection: ResourceClient, { expand = [] }: RefineMeta = {}) {
-    const names = [...new Set([...collection.expand, ...expand])]
-    return names.length === 0 ? {} : { expand: names }
-  }
 
   function remember (known: Map<string, string>, collection: ResourceClient, entry: Entry<Item>): never {
     if (entry.tag !== undefined) known.set(collection.getPlace(entry.id), entry.tag)
@@ -244,7 +239,7 @@ export function refine<Name extends string = string> (
           sort: sorters.map(({ field, order }) => (order === 'desc' ? '-' : '') + collection.toProperty(field))
         },
         ...meta.fields && { fields: [...new Set([collection.idProperty, ...meta.fields.map(String)])] },
-        ...getExpand(collection, meta)
+        ...collection.getExpand(meta.expand)
       }
       const range = mode === 'server'
         ? { offset: (currentPage - 1) * pageSize, length: pageSize }
@@ -254,12 +249,12 @@ export function refine<Name extends string = string> (
     },
     async getMany ({ resource, ids, meta }) {
       const collection = open(resource)
-      const records = await collection.readMany(ids, getExpand(collection, meta), meta?.queryContext?.signal)
+      const records = await collection.readMany(ids, collection.getExpand(meta?.expand), meta?.queryContext?.signal)
       return { data: records as never[] }
     },
     async getOne ({ resource, id, meta }) {
       const collection = open(resource)
-      const call = { ...getExpand(collection, meta), signal: meta?.queryContext?.signal }
+      const call = { ...collection.getExpand(meta?.expand), signal: meta?.queryContext?.signal }
       return { data: remember(readTags, collection, await collection.items.read(id, call)) }
     },
     async create ({ resource, variables }) {
