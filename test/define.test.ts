@@ -9,7 +9,7 @@ import { registry } from '../lib/registry-plugin.ts'
 import { hal } from '../lib/formats/hal.ts'
 import { xml } from '../lib/formats/xml.ts'
 import type { Definition } from '../lib/index.ts'
-import type { Shape, Storage, Supports } from '../lib/storage.ts'
+import type { Shape, Storage, Supports } from '../lib/storage/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { ada, build, created, modified, request, users } from './app.ts'
 

@@ -1,6 +1,6 @@
 import tap from 'tap'
 import type { Definition } from '../lib/index.ts'
-import type { Shape, Storage } from '../lib/storage.ts'
+import type { Shape, Storage } from '../lib/storage/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { databases } from './storage/databases.ts'
 import type { Available, Database } from './storage/databases.ts'

@@ -1,4 +1,4 @@
-import type { Query } from '../../lib/storage.ts'
+import type { Query } from '../../lib/storage/index.ts'
 
 /** The first ten items, by id. The tests of this folder vary it. */
 export const query: Query = {

@@ -8,7 +8,7 @@ import type { Test } from 'tap'
 import { action } from '../../lib/features/action.ts'
 import collection, { define, defineWith, json, problem } from '../../lib/index.ts'
 import type { AccessOptions } from '../../lib/index.ts'
-import type { Format } from '../../lib/format.ts'
+import type { Format } from '../../lib/formats/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 
 // Requests that a page of another origin can send without the consent of the server: cross-site request forgery.

@@ -8,7 +8,7 @@ import { idempotency } from '../../lib/features/idempotency.ts'
 import collection, { define } from '../../lib/index.ts'
 import { registry } from '../../lib/registry-plugin.ts'
 import type { AccessOptions, Definition, HookOptions } from '../../lib/index.ts'
-import type { Shape, Storage } from '../../lib/storage.ts'
+import type { Shape, Storage } from '../../lib/storage/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { logged } from '../app.ts'
 

@@ -8,7 +8,7 @@ import { action } from '../../lib/features/action.ts'
 import collection, { define, problem, ProblemError } from '../../lib/index.ts'
 import { registry } from '../../lib/registry-plugin.ts'
 import type { Definition, HookOptions, Options } from '../../lib/index.ts'
-import type { Shape, Storage } from '../../lib/storage.ts'
+import type { Shape, Storage } from '../../lib/storage/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { request } from '../app.ts'
 

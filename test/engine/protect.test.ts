@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import { define } from '../../lib/index.ts'
-import type { Feature } from '../../lib/feature.ts'
-import type { Format } from '../../lib/format.ts'
+import type { Feature } from '../../lib/features/index.ts'
+import type { Format } from '../../lib/formats/index.ts'
 import { build } from '../app.ts'
 import { allStorages } from '../storages.ts'
 

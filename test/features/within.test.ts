@@ -8,7 +8,7 @@ import type { ActionName } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { within } from '../../lib/features/within.ts'
 import { relate } from '../../lib/relations/relate.ts'
-import type { Feature } from '../../lib/feature.ts'
+import type { Feature } from '../../lib/features/index.ts'
 import { build, modified, request } from '../app.ts'
 import { define } from '../define.ts'
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { Type } from '@sinclair/typebox'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { Malformed } from '../../lib/format.ts'
+import { Malformed } from '../../lib/formats/index.ts'
 import { xml } from '../../lib/formats/xml.ts'
-import type { Shape } from '../../lib/storage.ts'
+import type { Shape } from '../../lib/storage/index.ts'
 import { isProportional } from '../growth.ts'
 
 type JsonSchema = Shape['schema']

@@ -3,7 +3,7 @@ import type { Static } from '@sinclair/typebox'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { define } from '../define.ts'
 import type { Definition, Options } from '../../lib/index.ts'
-import type { Supports } from '../../lib/storage.ts'
+import type { Supports } from '../../lib/storage/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { request } from '../app.ts'
 

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
 import { define } from '../../lib/index.ts'
 import type { Definition } from '../../lib/index.ts'
-import type { Shape, Storage } from '../../lib/storage.ts'
+import type { Shape, Storage } from '../../lib/storage/index.ts'
 import { relate } from '../../lib/relations/relate.ts'
 
 // A business that rents films: 15 tables with about 52,000 rows, the same at every run.

@@ -10,7 +10,7 @@ import { registry } from '../../lib/registry-plugin.ts'
 import { action } from '../../lib/features/action.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { within } from '../../lib/features/within.ts'
-import type { Adapter, Storage } from '../../lib/storage.ts'
+import type { Adapter, Storage } from '../../lib/storage/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { build, logged, payload } from '../app.ts'
 

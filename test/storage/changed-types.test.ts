@@ -1,6 +1,6 @@
 import { test, type Test } from 'tap'
 import type { Id } from '../../lib/index.ts'
-import type { Shape, Storage } from '../../lib/storage.ts'
+import type { Shape, Storage } from '../../lib/storage/index.ts'
 import { postgres, type PostgresPool } from '../../lib/storage/postgres.ts'
 import type { PositionalQuery } from '../../lib/storage/postgres/positional-query.ts'
 import type { Statement } from '../../lib/storage/sql/session.ts'

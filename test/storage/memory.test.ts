@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 import { define } from '../../lib/index.ts'
 import { conformance } from '../../lib/storage/conformance.ts'
 import type { Id } from '../../lib/index.ts'
-import type { Adapter, Context, Filter, Order, Query, Shape, Storage } from '../../lib/storage.ts'
+import type { Adapter, Context, Filter, Order, Query, Shape, Storage } from '../../lib/storage/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { isProportional } from '../growth.ts'
 

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'tap'
-import type { Context, Filter, Query, Shape, Storage } from '../../lib/storage.ts'
+import type { Context, Filter, Query, Shape, Storage } from '../../lib/storage/index.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { test, type Test } from 'tap'
 import { conformance, type Thing } from '../../lib/storage/conformance.ts'
-import type { Shape, Storage } from '../../lib/storage.ts'
+import type { Shape, Storage } from '../../lib/storage/index.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { noPgbouncer, preparedStatementLimits, startPgbouncer, startPostgres } from './servers.ts'
 

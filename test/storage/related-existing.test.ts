@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { Context, Filter, Query, Shape, Storage } from '../../lib/storage.ts'
+import type { Context, Filter, Query, Shape, Storage } from '../../lib/storage/index.ts'
 import type { JsonSchema } from '../../lib/storage/contract.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { databases, type Available, type SqlOptions } from './databases.ts'

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { Thing } from '../../lib/storage/conformance.ts'
-import type { Context, Entry, Filter, Query, Shape } from '../../lib/storage.ts'
+import type { Context, Entry, Filter, Query, Shape } from '../../lib/storage/index.ts'
 import type { JsonSchema } from '../../lib/storage/contract.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'

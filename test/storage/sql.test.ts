@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { conformance, type Thing } from '../../lib/storage/conformance.ts'
-import type { Context, Entry, Filter, Query, Refusal, Shape, Storage } from '../../lib/storage.ts'
+import type { Context, Entry, Filter, Query, Refusal, Shape, Storage } from '../../lib/storage/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { databases } from './databases.ts'
 import { things } from './things.ts'

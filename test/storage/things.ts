@@ -1,4 +1,4 @@
-import type { Shape } from '../../lib/storage.ts'
+import type { Shape } from '../../lib/storage/index.ts'
 
 // For tests that use a storage without a definition.
 

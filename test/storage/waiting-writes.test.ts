@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
-import type { Entry, Refusal, Storage } from '../../lib/storage.ts'
+import type { Entry, Refusal, Storage } from '../../lib/storage/index.ts'
 import type { Thing } from '../../lib/storage/conformance.ts'
 import { gate } from '../app.ts'
 import { databases, type Available, type Database } from './databases.ts'

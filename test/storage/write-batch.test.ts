@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import type { Thing } from '../../lib/storage/conformance.ts'
-import type { Context } from '../../lib/storage.ts'
+import type { Context } from '../../lib/storage/index.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
 import { things } from './things.ts'
 

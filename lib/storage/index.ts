@@ -26,4 +26,4 @@ export type {
   TransactionHandle,
   Unreachable,
   Version
-} from './storage/contract.ts'
+} from './contract.ts'

@@ -1,6 +1,6 @@
 // For authors of formats: docs/definition.md#formats. Before 1.0, it can change in any release.
 
-export { Malformed } from './formats/format.ts'
+export { Malformed } from './format.ts'
 export type {
   Capabilities,
   Content,
@@ -17,4 +17,4 @@ export type {
   Links,
   ListLinks,
   PageContext
-} from './formats/format.ts'
+} from './format.ts'
