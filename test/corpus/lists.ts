@@ -134,6 +134,34 @@ export const bulk: Area = async (recorder) => {
   await recorder.send('GET /users?fields=name')
 }
 
+/** With plain responses before them, which name the entity tags that the content has. */
+export const entries: Area = async (recorder) => {
+  await recorder.serve(users({ list: { limit: { default: 2 } } }))
+  await fill(recorder)
+  const headers = { accept: 'application/vnd.fastify-collections.entries+json, application/json;q=0.9' }
+  for (const target of [
+    '/users?sort=name&count=true',
+    '/users?sort=name&offset=1',
+    '/users?sort=name&offset=2',
+    '/users?fields=name',
+    '/users?name=nobody',
+    '/users?limit=0'
+  ]) {
+    await recorder.send(`GET ${target}`, { headers })
+  }
+  const { link } = await recorder.send('GET /users?sort=name', { headers })
+  await recorder.send(`GET ${link('next')}`, { headers })
+  await recorder.send('QUERY /users', { content: { filter: { name: 'Ada' } }, headers })
+  const { location } = await recorder.send('POST /users', { content: { ...ada, email: 'a@example.com' } })
+  const { etag } = await recorder.send(`GET ${location}`, { headers })
+  await recorder.send(`GET ${location}?fields=name`, { headers })
+  await recorder.send(`HEAD ${location}`, { headers })
+  await recorder.send(`GET ${location}`, { headers: { ...headers, 'if-none-match': etag } })
+  await recorder.send(`GET ${location}`, { headers: { 'if-none-match': etag } })
+  await recorder.send(`DELETE ${location}`, { headers: { ...headers, 'if-match': '"other"' } })
+  await recorder.send(`DELETE ${location}`, { headers: { ...headers, prefer: 'return=representation', 'if-match': etag } })
+}
+
 export const expansion: Area = async (recorder) => {
   const { people, articles } = relate(
     { people: users({ id: { generate: counter() } }), articles: notes({ name: 'articles' }) },
