@@ -24,8 +24,6 @@ export interface SqlAdapter {
   <Item extends object>(shape: Shape): Storage<Item>
   /** Creates the tables of a collection and their indexes, unless they exist. */
   createTable (collection: TableDefinition): Promise<void>
-  /** Returns the statements of `createTable` as text, for a migration. */
-  createTableSql (collection: TableDefinition): string
 }
 
 /** A database: what is specific to it, and what runs its statements. */
@@ -91,12 +89,6 @@ export function createSqlAdapter ({ dialect, session, key }: Database, options: 
       for (const text of statements) await session.execute(text)
       // Tables that were created before this one could not refer to it.
       if (!exists) await constraints.addToEmptyTables(referrers)
-    },
-    createTableSql: (collection: TableDefinition) => {
-      const statements = buildTables(toLayout(collection), collection, (table) => {
-        return buildNewTable(table, findNewReferences(table))
-      })
-      return statements.map((text) => `${text};\n`).join('')
     }
   })
 }

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import tap, { test } from 'tap'
 import type { Test } from 'tap'
 import { html } from '../../lib/formats/html.ts'
-import collection, { json } from '../../lib/index.ts'
+import collection, { json, schemaSql } from '../../lib/index.ts'
 import { hal } from '../../lib/formats/hal.ts'
 import type { Feature } from '../../lib/features/index.ts'
 import type { Format } from '../../lib/formats/index.ts'
@@ -669,7 +669,7 @@ for (const available of databases) {
     const options = { name: 'deferred', schema, storage: adapter } as const
     const things = define(options).with(idempotency(), bulk())
     await database.run('CREATE TABLE parents (id TEXT PRIMARY KEY)', "INSERT INTO parents VALUES ('a')")
-    const made = adapter.createTableSql({ name: 'deferred', schema: things.schema, receipts: true })
+    const made = await schemaSql(things)
     await database.run(
       ...made
         .replace(/("parent" [^,]*) NOT NULL/, `$1 NOT NULL${deferred[name]}`)

@@ -145,14 +145,14 @@ for (const { name, skip, open } of databases) {
     }
   })
 
-  test(`${name}: createTableSql writes foreign keys`, { skip }, async (t) => {
+  test(`${name}: schemaSql writes the foreign keys of new tables`, { skip }, async (t) => {
     const database = await open()
     t.teardown(() => database.end())
     const storage = database.adapter()
     const { plain, related } = defineTeams(storage)
-    await runSql(database, storage.createTableSql(plain.teams))
-    await runSql(database, storage.createTableSql(related.members))
-    await runSql(database, storage.createTableSql(related.notes))
+    for (const definition of [plain.teams, related.members, related.notes]) {
+      await runSql(database, await schemaSql(definition))
+    }
     t.same(await listForeignKeys(name, database), columns[name]!.filter((key) => !key.startsWith('teams.')))
   })
 

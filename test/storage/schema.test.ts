@@ -260,7 +260,7 @@ for (const { name, skip, open } of databases) {
     const database = await open()
     t.teardown(() => database.end())
     const list = { order: ['-rank'], filter: ['title', 'done'] } as const
-    for (const way of ['definition', 'features', 'options', 'shape', 'createTableSql']) {
+    for (const way of ['definition', 'features', 'options', 'shape', 'schemaSql']) {
       const storage = database.adapter({ table: `tasks_${way}` })
       const given = { ...options, schema: Task, list }
       let shape: Shape | undefined
@@ -271,7 +271,7 @@ for (const { name, skip, open } of databases) {
           return storage(opened)
         }
       }).with(timeout(30_000))
-      if (way === 'createTableSql') await runSql(database, storage.createTableSql(tasks))
+      if (way === 'schemaSql') await runSql(database, await schemaSql(tasks))
       else if (way === 'features') await storage.createTable(tasks)
       else if (way === 'definition') await storage.createTable(define({ ...given, storage }))
       else await storage.createTable(way === 'options' ? given : shape!)

@@ -146,29 +146,28 @@ test('a definition cannot be changed', () => {
 
 test('a table is created only from a definition or its options', () => {
   const storage = {} as SqlAdapter
-  for (const create of [storage.createTable, storage.createTableSql]) {
-    const of034 = { name: 'users', schema: User034, storage }
-    expect(create).type.toBeCallableWith(define({ ...of034, unique: ['email', ['email', 'role']] }))
-    expect(create).type.toBeCallableWith(
-      define({ name: 'users', schema: User1, storage, unique: ['email'] }).with(idempotency())
-    )
-    expect(create).type.toBeCallableWith({
-      name: 'users',
-      schema: User034,
-      unique: ['email', ['email', 'role']] as const
-    })
-    expect(create).type.toBeCallableWith({ name: 'users', schema: User034, id: { generate: () => 1 } })
-    // @ts-expect-error 'uniqe' does not exist in type
-    create({ name: 'users', schema: User034, uniqe: ['email'] })
-    // @ts-expect-error Type 'string' is not assignable
-    create({ name: 'users', schema: User034, unique: 'email' })
-    // @ts-expect-error Property 'name' is missing in type
-    create({ schema: User034 })
-    // @ts-expect-error is missing the following properties
-    create(User034)
-    // @ts-expect-error Expected 1 arguments, but got 0
-    create()
-  }
+  const { createTable } = storage
+  const of034 = { name: 'users', schema: User034, storage }
+  expect(createTable).type.toBeCallableWith(define({ ...of034, unique: ['email', ['email', 'role']] }))
+  expect(createTable).type.toBeCallableWith(
+    define({ name: 'users', schema: User1, storage, unique: ['email'] }).with(idempotency())
+  )
+  expect(createTable).type.toBeCallableWith({
+    name: 'users',
+    schema: User034,
+    unique: ['email', ['email', 'role']] as const
+  })
+  expect(createTable).type.toBeCallableWith({ name: 'users', schema: User034, id: { generate: () => 1 } })
+  // @ts-expect-error 'uniqe' does not exist in type
+  createTable({ name: 'users', schema: User034, uniqe: ['email'] })
+  // @ts-expect-error Type 'string' is not assignable
+  createTable({ name: 'users', schema: User034, unique: 'email' })
+  // @ts-expect-error Property 'name' is missing in type
+  createTable({ schema: User034 })
+  // @ts-expect-error is missing the following properties
+  createTable(User034)
+  // @ts-expect-error Expected 1 arguments, but got 0
+  createTable()
   expect(define({ name: 'users', schema: User034, storage }).unique).type.toBe<ReadonlyArray<readonly string[]>>()
 })
 
