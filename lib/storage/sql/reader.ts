@@ -12,20 +12,22 @@ import type {
 } from '../contract.ts'
 import { joinFilters } from '../filter.ts'
 import { createWordMatcher } from '../search-words.ts'
-import { readAggregates } from './aggregate-reader.ts'
 import type { Column } from './column.ts'
 import { ConditionBuilder, isExactSearch } from './condition-builder.ts'
 import type { Row } from './dialect.ts'
 import { buildConditions, ListSource } from './list-source.ts'
 import type { Layout } from './layout.ts'
 import { readPage, readPastUnreadable, type ReadablePage } from './page-rows.ts'
-import { readPages } from './pages-reader.ts'
 import { buildEquality, Parameters } from './parameters.ts'
 import { createProjection, withPositions, type Projection } from './projection.ts'
 import { RecentRows } from './recent-rows.ts'
 import type { Session, Statement } from './session.ts'
 
 const maxProjections = 100
+
+// Only apps with aggregates or relations load these. To import a file again would take 20 us of CPU time.
+let aggregateReader: Promise<typeof import('./aggregate-reader.ts')> | undefined
+let pagesReader: Promise<typeof import('./pages-reader.ts')> | undefined
 
 /** A single row that does not match the schema, and why: for the log. */
 class UnreadableRow extends Error {
@@ -122,6 +124,7 @@ export class Reader<Item extends object> {
   }
 
   async aggregate (session: Session, query: AggregateQuery, context: Context): Promise<Aggregates> {
+    const { readAggregates } = await (aggregateReader ??= import('./aggregate-reader.ts'))
     try {
       return await readAggregates(this.#layout, session, query, context)
     } catch (error) {
@@ -228,6 +231,7 @@ export class Reader<Item extends object> {
     if (query.search !== undefined && !isExactSearch(dialect, query.search)) {
       return await this.#listEach(session, by, query, context)
     }
+    const { readPages } = await (pagesReader ??= import('./pages-reader.ts'))
     try {
       const createProjection = (source: ListSource) => this.#getProjection(query.properties, source)
       return await readPages(this.#layout, session, { by, query, context, createProjection })
