@@ -124,7 +124,8 @@ const suffixes: Readonly<Record<string, (value: unknown) => [operator: string, o
   lt: (value) => ['.lt', value],
   lte: (value) => ['.lte', value],
   neq: (value) => ['.ne', value],
-  like: (value) => ['.like', toPattern('*', value, '*')]
+  like: (value) => ['.like', toPattern('*', value, '*')],
+  ilike: (value) => ['.ilike', toPattern('*', value, '*')]
 }
 
 /** `{ author: { country: ['AT', 'CH'] }, views_gte: 3 }` becomes `{ 'author.country.in': [...], 'views.gte': 3 }`. */

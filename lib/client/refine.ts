@@ -120,8 +120,8 @@ type Operator = (name: string, value: unknown) => Item
 
 const compare = (suffix: string): Operator => (name, value) => ({ [name + suffix]: value })
 const negate = (operator: Operator): Operator => (name, value) => ({ not: operator(name, value) })
-const match = (start: string, end: string): Operator => {
-  return (name, value) => ({ [`${name}.like`]: toPattern(start, value, end) })
+const match = (operator: 'like' | 'ilike', start: string, end: string): Operator => {
+  return (name, value) => ({ [`${name}.${operator}`]: toPattern(start, value, end) })
 }
 const isNull = (value: boolean): Operator => (name) => ({ [`${name}.null`]: value })
 const between: Operator = (name, value) => {
@@ -132,7 +132,7 @@ const containsAll: Operator = (name, values) => {
   return { all: [values].flat().map((value) => ({ [`${name}.contains`]: value })) }
 }
 
-/** In refine, `contains` and the like ignore case, and those with an `s` do not. Here, all of them compare exactly. */
+/** Operators with an `s` at the end are those that do not ignore case. */
 const operators: Readonly<Record<string, Operator>> = {
   eq: compare(''),
   eqs: compare(''),
@@ -150,18 +150,18 @@ const operators: Readonly<Record<string, Operator>> = {
   nbetween: negate(between),
   null: isNull(true),
   nnull: isNull(false),
-  contains: match('*', '*'),
-  containss: match('*', '*'),
-  ncontains: negate(match('*', '*')),
-  ncontainss: negate(match('*', '*')),
-  startswith: match('', '*'),
-  startswiths: match('', '*'),
-  nstartswith: negate(match('', '*')),
-  nstartswiths: negate(match('', '*')),
-  endswith: match('*', ''),
-  endswiths: match('*', ''),
-  nendswith: negate(match('*', '')),
-  nendswiths: negate(match('*', ''))
+  contains: match('ilike', '*', '*'),
+  containss: match('like', '*', '*'),
+  ncontains: negate(match('ilike', '*', '*')),
+  ncontainss: negate(match('like', '*', '*')),
+  startswith: match('ilike', '', '*'),
+  startswiths: match('like', '', '*'),
+  nstartswith: negate(match('ilike', '', '*')),
+  nstartswiths: negate(match('like', '', '*')),
+  endswith: match('ilike', '*', ''),
+  endswiths: match('like', '*', ''),
+  nendswith: negate(match('ilike', '*', '')),
+  nendswiths: negate(match('like', '*', ''))
 }
 
 /** Builds one object, which a query string can express, unless conditions have the same name. */

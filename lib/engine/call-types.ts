@@ -75,7 +75,7 @@ export interface Entry<Item> {
 
 /** What a condition does with a property: `total.gte`. */
 export type FilterOperator =
-  | 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'nin' | 'like' | 'null'
+  | 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'nin' | 'like' | 'ilike' | 'null'
   /** Of arrays. */
   | 'contains' | 'overlaps'
 

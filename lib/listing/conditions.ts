@@ -31,6 +31,7 @@ const operators: Readonly<Record<Operator, OperatorInfo>> = {
   in: { types: anyType, takes: 'values', of: 'scalar' },
   nin: { types: anyType, takes: 'values', of: 'scalar' },
   like: { types: stringType, takes: 'pattern', of: 'scalar' },
+  ilike: { types: stringType, takes: 'pattern', of: 'scalar' },
   null: { types: anyType, takes: 'boolean', of: 'both' },
   contains: { types: anyType, takes: 'value', of: 'array' },
   overlaps: { types: anyType, takes: 'values', of: 'array' }

@@ -1,4 +1,5 @@
 import type { Condition } from '../storage/contract.ts'
+import { toSmallPattern } from '../storage/like-pattern.ts'
 import type { ListFilter, RelationFilter } from './list-query.ts'
 
 // Limits the filters of clients, because each condition is tested for many rows. The scope of an app is not limited.
@@ -14,7 +15,7 @@ const relationCost = 5
 /** In all lists of a filter together. */
 const maxListedValues = 1000
 
-const limit = `at most ${maxConditions} conditions, each like counting as ${likeCost}, ` +
+const limit = `at most ${maxConditions} conditions, each like or ilike counting as ${likeCost} or more, ` +
   `and ${maxListedValues} values in all its lists`
 
 /** Counts the conditions of a filter. */
@@ -25,7 +26,7 @@ export class FilterCost {
 
   /** Adds a condition. Returns the limit if it is exceeded. An empty filter counts as a condition. */
   add (is: Condition['is'] | undefined, value: unknown): string | undefined {
-    this.#conditions += is === 'like' ? likeCost : 1
+    this.#conditions += getCost(is, value)
     if (Array.isArray(value)) this.#listedValues += value.length
     return this.#getLimit()
   }
@@ -56,4 +57,10 @@ export class FilterCost {
     if (this.#conditions <= maxConditions && this.#listedValues <= maxListedValues) return undefined
     return this.#hasRelations ? `${limit}; each relation counts as ${relationCost} conditions` : limit
   }
+}
+
+function getCost (is: Condition['is'] | undefined, value: unknown): number {
+  if (is === 'like') return likeCost
+  // A text is searched for each of the letters.
+  return is === 'ilike' ? likeCost + toSmallPattern(String(value)).letters.length : 1
 }

@@ -91,14 +91,15 @@ const conditions: Readonly<Record<FilterKey['is'], string>> = {
   in: 'is one of these values',
   nin: 'is none of these values or is null',
   like: 'matches this pattern: * matches any characters, \\ escapes the next one',
+  ilike: 'matches this pattern, whatever the case of letters: * matches any characters, \\ escapes the next one',
   null: 'is null or missing (true), or is neither (false)',
   contains: 'contains this value',
   overlaps: 'contains one of these values'
 }
 
-export function describeFilter ({ property, is, schema: { description, ...schema } }: FilterKey): JsonSchema {
+export function describeFilter ({ property, is, takes, schema: { description, ...schema } }: FilterKey): JsonSchema {
   const condition = `Only items whose ${property} ${conditions[is]}`
-  const hasDescription = typeof description === 'string' && is !== 'like'
+  const hasDescription = typeof description === 'string' && takes !== 'pattern'
   return { ...limitValues(schema), description: hasDescription ? `${condition}. ${description}` : condition }
 }
 

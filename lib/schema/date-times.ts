@@ -130,16 +130,20 @@ export function normalizeFilter (filter: ItemFilter, dates: DateTimes | undefine
 }
 
 function normalizeCondition (condition: Condition, dates: DateTimes): Condition {
-  if (condition.is === 'like' || condition.is === 'null') return condition
+  if (!comparesValues(condition)) return condition
   let place: DateTimes | undefined = dates
   for (const name of condition.property.split('.')) place = place?.named.get(name) ?? place?.others
   if (condition.is === 'contains' || condition.is === 'overlaps') place = place?.items
   return place?.isDateTime === true ? normalizeOperand(condition) : condition
 }
 
+function comparesValues ({ is }: Condition): boolean {
+  return is !== 'like' && is !== 'ilike' && is !== 'null'
+}
+
 /** Normalizes the operand of a condition on a date-time. */
 export function normalizeOperand (condition: Condition): Condition {
-  if (condition.is === 'like' || condition.is === 'null') return condition
+  if (!comparesValues(condition)) return condition
   const { value } = condition
   // Lists stay lists and scalars stay scalars, as the operator requires.
   const normalized = Array.isArray(value) ? value.map(normalizeScalar) : normalizeScalar(value as Scalar)

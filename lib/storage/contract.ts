@@ -46,8 +46,8 @@ export type Condition<Property extends string = string> =
     readonly value: Scalar
   }
   | { readonly property: Property, readonly is: 'in' | 'nin', readonly value: readonly Scalar[] }
-  /** `*` matches any run of characters, `\` escapes the next character; the comparison is case-sensitive. */
-  | { readonly property: Property, readonly is: 'like', readonly value: string }
+  /** `*` matches any run of characters, `\` escapes the next character; `ilike` ignores the case of letters. */
+  | { readonly property: Property, readonly is: 'like' | 'ilike', readonly value: string }
   | { readonly property: Property, readonly is: 'null', readonly value: boolean }
   /** The property is an array that has this value, or one of these, as an item. Only with `supports.arrays`. */
   | { readonly property: Property, readonly is: 'contains', readonly value: Scalar }

@@ -47,6 +47,8 @@ for (const kind of ['memory', 'sqlite'] as const) {
       [{ views_lte: 5 }, ({ views }) => views <= 5],
       [{ authorId_neq: 'ada' }, ({ authorId }) => authorId !== 'ada'],
       [{ title_like: 't 02' }, ({ title }) => title.includes('t 02')],
+      [{ title_like: 'T 02' }, () => false],
+      [{ title_ilike: 'T 02' }, ({ title }) => title.includes('t 02')],
       [{ title_like: '*' }, () => false],
       [{ 'views.gte': 220 }, ({ views }) => views >= 220],
       [{ views: { gte: 220, lt: 225 } }, ({ views }) => views >= 220 && views < 225],

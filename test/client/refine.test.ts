@@ -66,6 +66,8 @@ for (const kind of ['memory', 'sqlite'] as const) {
       ['eq', 'place.city', null, ({ place }) => place === undefined],
       ['ne', 'place.city', null, ({ place }) => place !== undefined],
       ['contains', 'title', '', () => true],
+      ['contains', 'title', 'ST 02', ({ title }) => title.includes('st 02')],
+      ['containss', 'title', 'ST 02', () => false],
       ['gte', 'views', undefined, () => true],
       ['or', '', [eq('views', 3), eq('author.country', 'CH')], ({ views, authorId }) => views === 3 || countries[authorId] === 'CH'],
       ['or', '', [], () => true],

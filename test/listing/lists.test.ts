@@ -21,6 +21,7 @@ const filters: Readonly<Record<string, string>> = {
   'name.gte=apple%20pie': '245',
   'name.like=apple*': '14',
   'name.like=*p*': '124',
+  'name.ilike=*P*': '124',
   'name.like=apple': '1',
   'name.like=a%5C%5C*': '3',
   'name.like=*%5C**': '3',
@@ -176,8 +177,8 @@ test('an unknown key returns 400 and lists the available keys', async (t) => {
     if (!name.startsWith('name.')) t.ok(answer.json().detail.endsWith(`A list can be filtered by: ${known}, tags.`), name)
   }
   for (const [name, operators] of [
-    ['name.between', '.eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .like, .null'],
-    ['name.constructor', '.eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .like, .null'],
+    ['name.between', '.eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .like, .ilike, .null'],
+    ['name.constructor', '.eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .like, .ilike, .null'],
     ['price.like', '.eq, .ne, .lt, .lte, .gt, .gte, .in, .nin, .null'],
     ['tags.in', '.null, .contains, .overlaps'],
     ['sold.lt', '.eq, .ne, .in, .nin, .null'],
@@ -580,7 +581,7 @@ test('every key is a parameter in the query schema of OpenAPI', async (t) => {
   ).paths
   const parameters = paths['/goods']!.get!.parameters.filter((parameter) => parameter.in === 'query')
   const findParameter = (name: string) => parameters.find((parameter) => parameter.name === name)
-  const text = ['', '.ne', '.lt', '.lte', '.gt', '.gte', '.in', '.nin', '.like', '.null']
+  const text = ['', '.ne', '.lt', '.lte', '.gt', '.gte', '.in', '.nin', '.like', '.ilike', '.null']
   const expected = [
     'limit',
     'cursor',
@@ -590,10 +591,10 @@ test('every key is a parameter in the query schema of OpenAPI', async (t) => {
     'count',
     'q',
     ...text.map((end) => `name${end}`),
-    ...text.filter((end) => end !== '.like').map((end) => `price${end}`),
+    ...text.filter((end) => !end.endsWith('like')).map((end) => `price${end}`),
     ...['', '.ne', '.in', '.nin', '.null'].map((end) => `sold${end}`),
     ...text.map((end) => `status${end}`),
-    ...text.filter((end) => end !== '.like').map((end) => `limit${end || '.eq'}`),
+    ...text.filter((end) => !end.endsWith('like')).map((end) => `limit${end || '.eq'}`),
     ...text.map((end) => `place.city${end}`)
   ]
   t.strictSame(

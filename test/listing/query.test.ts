@@ -259,8 +259,14 @@ test('a query has limits on depth, conditions, values and reported errors', asyn
   })
   const wide = (count: number) => ({ filter: { any: Array.from({ length: count }, (_, id) => ({ id })) } })
   const message =
-    'is too large: a filter can have at most 100 conditions, each like counting as 20, and 1000 values in all its lists'
+    'is too large: a filter can have at most 100 conditions, each like or ilike counting as 20 or more, and 1000 values in all its lists'
   t.equal((await query(app, wide(100))).statusCode, 200)
+  const isSmall = (letter: string) => letter.toUpperCase().length === 1 && letter.toUpperCase().toLowerCase() === letter
+  const letters = Array.from({ length: 500 }, (_, index) => String.fromCodePoint(0xe0 + index))
+    .filter((letter) => letter !== letter.toUpperCase() && isSmall(letter))
+  const ilike = (count: number) => ({ filter: { 'name.ilike': letters.slice(0, count).join('') } })
+  t.equal((await query(app, ilike(80))).statusCode, 200)
+  t.strictSame((await query(app, ilike(81))).json().errors, [{ pointer: '/filter/name.ilike', message }])
   t.strictSame((await query(app, wide(50_000))).json().errors, [{ pointer: '/filter/any/100/id', message }])
   for (const nothing of [{}, { any: [] }, { not: {} }]) {
     t.equal((await query(app, { filter: { any: Array(100).fill(nothing) } })).statusCode, 200)

@@ -37,6 +37,39 @@ const patterns: ReadonlyArray<readonly [pattern: string, expected: readonly stri
   ['*\\*', []]
 ]
 
+const words = [
+  'Anna', 'ANNA', 'anna', 'aNn*', 'ÖL', 'Öl', 'öl', 'ol', 'STRASSE', 'STRAẞE', 'Straße', 'ΟΔΟΣ', 'οδος', 'ΟΔΟς', 'Ⅷ',
+  'ⅷ', 'İl', 'il', 'IL', 'ıl', '\u212Aelvin', 'kelvin', 'ſ', 'S', 'ЖУК', 'жук', 'Ა', 'ა', '𐐀', '𐐨', 'ǅ', 'ǆ', 'Ǆ',
+  "O'Neil"
+] as const
+
+const foldedPatterns: ReadonlyArray<readonly [pattern: string, expected: readonly string[]]> = [
+  ['anna', ['Anna', 'ANNA', 'anna']],
+  ['ANN*', ['Anna', 'ANNA', 'anna', 'aNn*']],
+  ['ann\\*', ['aNn*']],
+  ['ÖL', ['ÖL', 'Öl', 'öl']],
+  ['ö*', ['ÖL', 'Öl', 'öl']],
+  ['*L', ['ÖL', 'Öl', 'öl', 'ol', 'İl', 'il', 'IL', 'ıl', "O'Neil"]],
+  ['straße', ['STRAẞE', 'Straße']],
+  ['strasse', ['STRASSE']],
+  ['οδΟΣ', ['ΟΔΟΣ', 'οδος', 'ΟΔΟς']],
+  ['Ⅷ', ['Ⅷ', 'ⅷ']],
+  ['il', ['il', 'IL']],
+  ['İL', ['İl']],
+  ['ıl', ['ıl']],
+  ['KELVIN', ['kelvin']],
+  // The sign for kelvin.
+  ['\u212Aelvin', ['\u212Aelvin', 'kelvin']],
+  ['s', ['S']],
+  ['*У*', ['ЖУК', 'жук']],
+  ['ა', ['Ა', 'ა']],
+  ['𐐀', ['𐐀', '𐐨']],
+  ['ǅ', ['ǅ', 'ǆ', 'Ǆ']],
+  ['ǆ', ['ǆ', 'Ǆ']],
+  ["*o'n*", ["O'Neil"]],
+  ['*', words]
+]
+
 export const likeCases: readonly Case[] = [
   {
     title: 'in like, * matches any characters, \\ escapes the next character, and all others are literal',
@@ -51,6 +84,24 @@ export const likeCases: readonly Case[] = [
         assert.deepEqual(entries.map(({ item }) => item['name']), expected, `like ${value}`)
       }
       const withNote = await listIds(storage, { filter: { property: 'note', is: 'like', value: '*' } })
+      assert.deepEqual(withNote, [], 'null matches no pattern')
+    }
+  },
+  {
+    title: 'ilike is like, and ignores the case of the letters of the pattern',
+    requires: ['filter'],
+    async run (storage) {
+      const things = words.map((name, index) => ({ id: String(index + 10), name }))
+      await insertThings(storage, ...things, { id: '99', name: 'no note' })
+      for (const [value, expected] of foldedPatterns) {
+        const { entries } = await listThings(storage, {
+          filter: { all: [{ property: 'name', is: 'ilike', value }, { property: 'id', is: 'ne', value: '99' }] }
+        })
+        assert.deepEqual(entries.map(({ item }) => item['name']), expected, `ilike ${value}`)
+      }
+      const others = await listIds(storage, { filter: { not: { property: 'name', is: 'ilike', value: '*l*' } } })
+      assert.ok(!others.includes('14') && others.includes('10'), 'not ilike')
+      const withNote = await listIds(storage, { filter: { property: 'note', is: 'ilike', value: '*' } })
       assert.deepEqual(withNote, [], 'null matches no pattern')
     }
   }

@@ -1,5 +1,5 @@
 import type { Condition, Filter, ItemFilter, Query, RelatedCondition } from '../contract.ts'
-import { splitPattern } from '../like-pattern.ts'
+import { splitPattern, toSmallPattern } from '../like-pattern.ts'
 import { createWordMatcher } from '../search-words.ts'
 import { compareValues } from './order.ts'
 import { createReader } from './property.ts'
@@ -46,6 +46,7 @@ function compileCondition (condition: Condition): Test {
     case 'in': return compileIn(condition.value)
     case 'nin': return negate(compileIn(condition.value))
     case 'like': return compileLike(condition.value)
+    case 'ilike': return compileIlike(condition.value)
     case 'null': return (value) => (value === null) === condition.value
     case 'contains': return compileHasItem((item) => item === condition.value)
     case 'overlaps': return compileHasItem(compileIn(condition.value))
@@ -84,6 +85,16 @@ function compileLike (pattern: string): Test {
     }
     return value.length - last.length >= end && value.endsWith(last)
   }
+}
+
+function compileIlike (given: string): Test {
+  const { pattern, letters } = toSmallPattern(given)
+  const test = compileLike(pattern)
+  const toSmall = (text: string) => {
+    const small = text.replace(/[A-Z]+/g, (capitals) => capitals.toLowerCase())
+    return letters.reduce((part, [letter, small]) => part.replaceAll(letter, small), small)
+  }
+  return (value) => typeof value === 'string' && test(toSmall(value))
 }
 
 /** Compiles a search. */

@@ -145,6 +145,12 @@ export const dialect: SqlDialect = {
     const pattern = runs.map((run) => run.replace(/[%_|]/g, '|$&')).join('%')
     return `${expression} LIKE ${bind(pattern)} ESCAPE '|'`
   },
+  // LOWER changes letters beyond ASCII as well, and not those that JavaScript changes.
+  lowerAscii: (text) => {
+    return Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ').reduce((expression, letter) => {
+      return `REPLACE(${expression}, '${letter}', '${letter.toLowerCase()}')`
+    }, text)
+  },
   search: {
     lowerCase: (expression) => `LOWER(${expression})`,
     contains: (expression, placeholder) => `LOCATE(${placeholder}, ${expression}) > 0`,

@@ -129,6 +129,7 @@ export const dialect: SqlDialect = {
     const pattern = runs.map((run) => run.replace(/[%_|]/g, '|$&')).join('%')
     return `${text} LIKE ${bind(pattern)} ESCAPE '|'`
   },
+  lowerAscii: (text) => `lower(${text} COLLATE "C")`,
   search: {
     // Folds the letters of every script, even if the locale of the database is C.
     lowerCase: (text) => `lower(${text} COLLATE "und-x-icu")`,

@@ -1,5 +1,5 @@
 import type { Condition, Context, Filter, Query, RelatedCondition, RelatedRows, Scalar } from '../contract.ts'
-import { splitPattern } from '../like-pattern.ts'
+import { splitPattern, toSmallPattern, type SmallPattern } from '../like-pattern.ts'
 import { aliasLayout } from './alias-layout.ts'
 import type { SqlDialect } from './dialect.ts'
 import type { Layout } from './layout.ts'
@@ -144,7 +144,8 @@ export class ConditionBuilder {
       case 'in': return this.#buildEqual(property, condition.value, holds)
       case 'nin': return this.#buildEqual(property, condition.value, !holds)
       case 'null': return this.#buildNull(property, condition.value === holds)
-      case 'like': return this.#buildLike(property, condition.value, holds)
+      case 'like':
+      case 'ilike': return this.#buildLike(condition, holds)
       case 'contains': return this.#buildHasItem(property, [condition.value], holds)
       case 'overlaps': return this.#buildHasItem(property, condition.value, holds)
       default: {
@@ -206,11 +207,21 @@ export class ConditionBuilder {
     return holds ? test : this.#orNull(operand, test)
   }
 
-  #buildLike (property: string, pattern: string, holds: boolean): string {
-    const operand = this.#getOperand(property, pattern)
-    if (operand.text === undefined || pattern.includes('\0')) return holds ? never : always
-    const test = this.#dialect.like(operand.text, splitPattern(pattern), (part) => this.#parameters.bind(part))
+  #buildLike ({ property, is, value }: Condition & { readonly value: string }, holds: boolean): string {
+    const operand = this.#getOperand(property, value)
+    if (operand.text === undefined || value.includes('\0')) return holds ? never : always
+    const { pattern, letters } = is === 'ilike' ? toSmallPattern(value) : { pattern: value }
+    const text = letters === undefined ? operand.text : this.#buildSmall(operand.text, letters)
+    const test = this.#dialect.like(text, splitPattern(pattern), (part) => this.#parameters.bind(part))
     return holds ? test : this.#orNull(operand, `NOT (${test})`)
+  }
+
+  /** A dialect can use a text more than once, so the letters are literals. None is a quote or a backslash. */
+  #buildSmall (text: string, letters: SmallPattern['letters']): string {
+    return letters.reduce(
+      (expression, [letter, small]) => `REPLACE(${expression}, '${letter}', '${small}')`,
+      this.#dialect.lowerAscii(text)
+    )
   }
 
   /** Builds the condition of a search. Unless `isExactSearch`, the rows must be checked again. */

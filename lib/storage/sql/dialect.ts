@@ -281,6 +281,8 @@ export interface SqlDialect {
   readonly castFraction: (placeholder: string) => string
   /** A `like` condition, given as the texts between its stars. */
   readonly like: (text: string, runs: readonly string[], bind: (value: Value) => string) => string
+  /** The text with small letters in place of A to Z, and no other change. */
+  readonly lowerAscii: (text: string) => string
   readonly search: SearchDialect
   readonly orderBy: (expression: string, descending: boolean, nullable: boolean) => string
   /** How many characters of a text without an index are compared to sort rows; `Infinity` for all. */

@@ -96,6 +96,7 @@ export const dialect: SqlDialect = {
   toDouble: (expression) => `CAST(${expression} AS REAL)`,
   castFraction: (placeholder) => placeholder,
   like: buildLike,
+  lowerAscii: (text) => `lower(${text})`,
   search: {
     lowerCase: (text) => `lower(${text})`,
     contains: (text, placeholder) => `instr(${text}, ${placeholder}) > 0`,
