@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { toCollection, type Definition } from './collection.ts'
-import { getRegistered } from './registry.ts'
-import { schemaSql } from './schema-sql.ts'
+import { toCollection, type Definition } from './engine/collection.ts'
+import { getRegistered } from './engine/registry.ts'
+import { schemaSql } from './define/schema-sql.ts'
 
 // npx fastify-collections schema <module>: prints the SQL for the tables of the definitions that a module exports.
 

@@ -1,19 +1,19 @@
 import sensible from '@fastify/sensible'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { handleContentCoding } from './response/content-coding.ts'
-import { keepCookiesPrivate } from './response/cookies.ts'
-import { getRepresentationTypes } from './request/content.ts'
-import { toCollection } from './collection.ts'
-import type { Definition } from './collection.ts'
-import { NoDefinition } from './errors.ts'
-import { createErrorConverter, createErrorHandler } from './routes/handler.ts'
-import { createBodyReader } from './request/body.ts'
-import { varyByVersion } from './response/vary-by-version.ts'
-import { patchTypes } from './engine/patch.ts'
-import { registerCollection, getRegistered, runAppChecks } from './registry.ts'
-import { addRoutes } from './routes/routes.ts'
-import { checkStorages } from './storage-check.ts'
+import { handleContentCoding } from './doors/http/content-coding.ts'
+import { keepCookiesPrivate } from './doors/http/cookies.ts'
+import { getRepresentationTypes } from './doors/http/content.ts'
+import { toCollection } from './engine/collection.ts'
+import type { Definition } from './engine/collection.ts'
+import { NoDefinition } from './errors/errors.ts'
+import { createErrorConverter, createErrorHandler } from './doors/http/handler.ts'
+import { createBodyReader } from './doors/http/body.ts'
+import { varyByVersion } from './doors/http/vary-by-version.ts'
+import { patchTypes } from './doors/http/patch.ts'
+import { registerCollection, getRegistered, runAppChecks } from './engine/registry.ts'
+import { addRoutes } from './doors/http/routes.ts'
+import { checkStorages } from './define/storage-check.ts'
 
 /**
  * The plugin: serves the routes of one collection. Register it once for each.
@@ -78,11 +78,11 @@ function warnOfRepeatedName (prefix: string, name: string): void {
 const plugin = fastifyPlugin(collection, { name: 'fastify-collections', fastify: '5.x', encapsulate: true })
 
 export default plugin
-export { allowedActions } from './access/authorize.ts'
-export { corsOptions } from './service/cors.ts'
-export type { CorsOptions } from './service/cors.ts'
-export { define, defineWith } from './define.ts'
-export type { Defaults } from './define.ts'
+export { allowedActions } from './engine/access/authorize.ts'
+export { corsOptions } from './app/cors.ts'
+export type { CorsOptions } from './app/cors.ts'
+export { define, defineWith } from './define/define.ts'
+export type { Defaults } from './define/define.ts'
 export type {
   CallFilter,
   CallOptions,
@@ -94,8 +94,8 @@ export type {
   PageOfEntries,
   WriteCallOptions
 } from './engine/call-types.ts'
-export type { Definition } from './collection.ts'
-export type * from './access/caller.ts'
+export type { Definition } from './engine/collection.ts'
+export type * from './engine/access/caller.ts'
 export type {
   AccessContext,
   AccessOptions,
@@ -106,7 +106,7 @@ export type {
   ScopeFunction,
   Verdict,
   VisibleFunction
-} from './access/rules.ts'
+} from './engine/access/rules.ts'
 export { json } from './formats/json.ts'
 export { problem, Problem } from './http/problems.ts'
 export type { ProblemDetails, ProblemName } from './http/problems.ts'
@@ -126,12 +126,12 @@ export type {
   RouteOptions,
   StoredWrite,
   Transaction
-} from './options.ts'
-export { ProblemError } from './failure.ts'
-export type { ActionEvent } from './routes/trace-action.ts'
-export { schemaSql } from './schema-sql.ts'
+} from './engine/definition.ts'
+export { ProblemError } from './errors/failure.ts'
+export type { ActionEvent } from './doors/http/trace-action.ts'
+export { schemaSql } from './define/schema-sql.ts'
 export type { ItemOf, ObjectSchema } from './schema/static.ts'
 export { TransactionError } from './engine/transaction.ts'
 // The types of what other entries return, so that an app can export it.
-export type { Feature } from './features/feature.ts'
+export type { Feature } from './engine/feature.ts'
 export type { Adapter, Id, StatementEvent } from './storage/contract.ts'

@@ -12,8 +12,8 @@ import { hal } from '../lib/formats/hal.ts'
 import { xml } from '../lib/formats/xml.ts'
 import type { Definition, Options } from '../lib/index.ts'
 import type { Storage } from '../lib/storage/index.ts'
-import { serverOptions, service } from '../lib/service/service.ts'
-import type { ServiceOptions } from '../lib/service/service.ts'
+import { serverOptions, service } from '../lib/app/service.ts'
+import type { ServiceOptions } from '../lib/app/service.ts'
 import { memory } from '../lib/storage/memory.ts'
 
 // The app of most tests: users, with every kind of property that matters for HTTP.

@@ -5,7 +5,7 @@ import autoload from '@fastify/autoload'
 import Fastify from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
-import { registry } from '../lib/registry-plugin.ts'
+import { registry } from '../lib/app/registry.ts'
 import { scratch } from './example.ts'
 
 // Collections in the files of an app that @fastify/autoload loads, as in the apps of fastify-cli.

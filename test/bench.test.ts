@@ -310,7 +310,7 @@ test('the walk of a request passes from the handler through the action to the st
   for (const [name, { files, moves, path }] of Object.entries(walks)) {
     t.equal(path.length, moves, name)
     t.equal(new Set(path).size, files, name)
-    t.ok(path.indexOf('routes/handler.ts') < path.indexOf('storage/memory.ts'), name)
+    t.ok(path.indexOf('doors/http/handler.ts') < path.indexOf('storage/memory.ts'), name)
   }
 })
 

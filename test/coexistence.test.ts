@@ -14,7 +14,7 @@ import { test } from 'tap'
 import type { Test } from 'tap'
 import collection, { corsOptions } from '../lib/index.ts'
 import type { Definition } from '../lib/index.ts'
-import { service } from '../lib/service/service.ts'
+import { service } from '../lib/app/service.ts'
 import { ada, created, notes, request, users } from './app.ts'
 import { listen, Wire } from './wire.ts'
 

@@ -3,11 +3,11 @@ import { Type } from '@sinclair/typebox'
 import cors from '@fastify/cors'
 import Fastify from 'fastify'
 import t, { test } from 'tap'
-import * as errors from '../lib/errors.ts'
-import { batch } from '../lib/batch/batch.ts'
+import * as errors from '../lib/errors/errors.ts'
+import { batch } from '../lib/doors/batch/batch.ts'
 import collection, { define, defineWith } from '../lib/index.ts'
-import { registry } from '../lib/registry-plugin.ts'
-import { service } from '../lib/service/service.ts'
+import { registry } from '../lib/app/registry.ts'
+import { service } from '../lib/app/service.ts'
 import type { Adapter, Storage, Supports } from '../lib/storage/index.ts'
 import { memory } from '../lib/storage/memory.ts'
 import { mysql } from '../lib/storage/mysql.ts'
@@ -387,7 +387,7 @@ const codes = Object.values(errors)
   .map((CollectionError) => new CollectionError('', '', '').code)
   .sort()
 
-test('every error of lib/errors.ts has a test case', async (t) => {
+test('every error of lib/errors/errors.ts has a test case', async (t) => {
   t.same(Object.keys(mistakes).sort(), codes)
 })
 
@@ -399,7 +399,7 @@ for (const [code, cases] of Object.entries(mistakes)) {
   }
 }
 
-test('docs/errors.md lists every error of lib/errors.ts, and no others', async (t) => {
+test('docs/errors.md lists every error of lib/errors/errors.ts, and no others', async (t) => {
   const page = readFileSync(new URL('../docs/errors.md', import.meta.url), 'utf8')
   t.same([...page.matchAll(/^\| `(FST_COLLECTION_\w+)` \|/gm)].map((match) => match[1]).sort(), codes)
 })

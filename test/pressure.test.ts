@@ -4,7 +4,7 @@ import underPressure from '@fastify/under-pressure'
 import Fastify from 'fastify'
 import { test } from 'tap'
 import collection, { corsOptions } from '../lib/index.ts'
-import { service } from '../lib/service/service.ts'
+import { service } from '../lib/app/service.ts'
 import { build, created, notes, request } from './app.ts'
 
 // @fastify/rate-limit and @fastify/under-pressure, the real plugins, around collections.

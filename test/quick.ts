@@ -12,7 +12,7 @@ import { dirname, join, relative } from 'node:path'
 const excluded = [
   'bench', 'caches', 'crashes', 'example-service', 'examples', 'engine/interruptions',
   'storage/balancer', 'storage/encrypted', 'storage/galera', 'storage/pgbouncer', 'storage/pools', 'storage/servers',
-  'transfers', 'batch/transfers'
+  'transfers', 'doors/batch/transfers'
 ]
 
 const root = join(import.meta.dirname, '..')

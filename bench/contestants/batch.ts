@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { batch } from '../../lib/batch/batch.ts'
+import { batch } from '../../lib/doors/batch/batch.ts'
 import collection, { define } from '../../lib/index.ts'
 import type { Definition } from '../../lib/index.ts'
 import type { Adapter } from '../../lib/storage/contract.ts'

@@ -1,4 +1,4 @@
-import type { AddedRelations, PlaceOf } from '../relations/types.ts'
+import type { AddedRelations, PlaceOf } from '../engine/relation-types.ts'
 import type { BatchClient } from './batch-types.ts'
 import type { RelatedClient } from './related-types.ts'
 import type {

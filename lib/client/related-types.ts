@@ -4,7 +4,7 @@ import type {
   Expanded,
   ExpandObject,
   Expansion
-} from '../relations/types.ts'
+} from '../engine/relation-types.ts'
 import type { RelatedQuery } from '../engine/call-types.ts'
 import type { Call, Client, Entry, Marks, PageOfEntries, PageQuery, Seen, Target } from './types.ts'
 

@@ -2,10 +2,10 @@ import type { Patch } from '../http/merge-patch.ts'
 import type { CallQuery, InputParameter, ManyQuery, RelatedQuery } from '../engine/call-types.ts'
 import type { AddedAction, AddedBulk } from '../engine/action-info.ts'
 import type { AddedAggregates, GroupsOf, GroupsQuery, KnownNames } from '../engine/aggregate-types.ts'
-import type { AddedRelations } from '../relations/types.ts'
+import type { AddedRelations } from '../engine/relation-types.ts'
 import type { PropertyOf } from '../schema/static.ts'
 
-export type { AddsOfCollection, ItemOfCollection } from '../collection.ts'
+export type { AddsOfCollection, ItemOfCollection } from '../engine/collection.ts'
 
 // The types of the client, derived from the type of the definition.
 

@@ -1,5 +1,5 @@
-import { checkScope } from '../access/scope.ts'
-import { HookError } from '../failure.ts'
+import { checkScope } from './access/scope.ts'
+import { HookError } from '../errors/failure.ts'
 import { toPointer } from '../http/json-pointer.ts'
 import { cloneJson } from '../http/json-value.ts'
 import { Problem } from '../http/problems.ts'

@@ -1,8 +1,8 @@
-import type { Caller } from '../access/caller.ts'
+import type { Caller } from './access/caller.ts'
 import type { Patch } from '../http/merge-patch.ts'
 import type { AddedAction, AddedBulk } from './action-info.ts'
 import type { AddedAggregates, GroupsOf, GroupsQuery, KnownNames } from './aggregate-types.ts'
-import type { Transaction } from '../options.ts'
+import type { Transaction } from './definition.ts'
 import type {
   AddedRelations,
   CheckedExpansion,
@@ -11,7 +11,7 @@ import type {
   Expansion,
   RelatedFilter,
   SortKey
-} from '../relations/types.ts'
+} from './relation-types.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Id, Scalar } from '../storage/contract.ts'
 

@@ -1,7 +1,7 @@
 import { toPointer } from '../http/json-pointer.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import type { Parent } from '../collection.ts'
+import type { Parent } from './collection.ts'
 import type { Entry, Id } from '../storage/contract.ts'
 import { withScope } from '../storage/filter.ts'
 import type { Operation } from './operation.ts'

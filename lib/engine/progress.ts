@@ -1,5 +1,5 @@
-import { hasNoEffect } from '../failure.ts'
-import { getRefusal } from '../response/refusal.ts'
+import { hasNoEffect } from '../errors/failure.ts'
+import { getRefusal } from './refusal.ts'
 import type { Storage, TransactionHandle } from '../storage/contract.ts'
 
 type Work<Result> = (storage: Storage<object>, handle?: TransactionHandle) => Promise<Result>

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
-import { hasNoEffect, isUnreachable } from '../failure.ts'
-import { formatValue } from '../format-value.ts'
+import { hasNoEffect, isUnreachable } from '../errors/failure.ts'
+import { formatValue } from '../errors/format-value.ts'
 import type { Context, Receipt, Receipts, Storage } from '../storage/contract.ts'
 
 // What is done once for an idempotency key: the claim, the work, and its answer in the same transaction.

@@ -1,4 +1,4 @@
-import { HookError } from '../failure.ts'
+import { HookError } from '../errors/failure.ts'
 import { outcomeUnknown, Problem, problem } from '../http/problems.ts'
 import type { AbortableContext } from './operation.ts'
 import { Progress } from './progress.ts'

@@ -1,7 +1,7 @@
-import { hideInLists, openLists } from '../listing/lists.ts'
-import type { Lists } from '../listing/lists.ts'
-import { Presentation } from '../response/presentation.ts'
-import type { PresentationInputs } from '../response/presentation.ts'
+import { hideInLists, openLists } from '../query/lists.ts'
+import type { Lists } from '../query/lists.ts'
+import { Presentation } from '../doors/http/presentation.ts'
+import type { PresentationInputs } from '../doors/http/presentation.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import type { Supports } from '../storage/contract.ts'
 

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { checkScope } from '../access/scope.ts'
+import { checkScope } from './access/scope.ts'
 import { cloneJson, isEqual } from '../http/json-value.ts'
 import { Problem, problem } from '../http/problems.ts'
-import type { CommittedChange } from '../options.ts'
-import { isRefusal, refusalToProblem } from '../response/refusal.ts'
+import type { CommittedChange } from './definition.ts'
+import { isRefusal, refusalToProblem } from './refusal.ts'
 import type { Context, Entry, Id, Refusal, Storage } from '../storage/contract.ts'
 import { toBaseRows } from '../storage/related.ts'
 import type {

@@ -1,15 +1,15 @@
 import type { AddedAggregates, FigureName, FigureOf, OfferedFigures } from '../engine/aggregate-types.ts'
-import { formatValue } from '../format-value.ts'
+import { formatValue } from '../errors/format-value.ts'
 import { isStringArray } from '../http/json-value.ts'
-import { findQueryable } from '../listing/queryable.ts'
-import type { QueryableProperty } from '../listing/queryable.ts'
+import { findQueryable } from '../query/queryable.ts'
+import type { QueryableProperty } from '../query/queryable.ts'
 import { readProperties } from '../schema/properties.ts'
 import type { DatePart, Grouping } from '../storage/contract.ts'
 import { figureNames, isFigureTable, parseObject, parseString, reservedNames } from './aggregates/query.ts'
 import type { AggregateSettings } from './aggregates/query.ts'
 import { aggregate } from './aggregates/run.ts'
 import { buildOutputSchema, describeParameters } from './aggregates/schema.ts'
-import type { Feature, FeatureProperty, Host } from './feature.ts'
+import type { Feature, FeatureProperty, Host } from '../engine/feature.ts'
 
 /** A property, which may be nested, or a part of a date: `status`, `address.country`, `createdAt.month`. */
 export type GroupName<Property extends string = string> = Property | `${Property}.${string}`

@@ -1,9 +1,9 @@
 import type { AddedBulk } from '../engine/action-info.ts'
 import type { Content } from '../engine/operation.ts'
 import { createRemoveMany, createUpdateMany, createWriteMany } from '../engine/write-many.ts'
-import { formatValue } from '../format-value.ts'
+import { formatValue } from '../errors/format-value.ts'
 import { Problem, problem } from '../http/problems.ts'
-import type { Feature } from './feature.ts'
+import type { Feature } from '../engine/feature.ts'
 import type { DescribedContents, OperationObject } from '../openapi/operation-object.ts'
 
 export type { AddedBulk } from '../engine/action-info.ts'

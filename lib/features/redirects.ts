@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import type { Find, Operation } from '../engine/operation.ts'
-import { formatValue } from '../format-value.ts'
-import { HookError } from '../failure.ts'
+import { formatValue } from '../errors/format-value.ts'
+import { HookError } from '../errors/failure.ts'
 import { Problem } from '../http/problems.ts'
 import { describeHeaders } from '../openapi/headers.ts'
-import type { Feature } from './feature.ts'
+import type { Feature } from '../engine/feature.ts'
 
 /** The id that an item has now, or another URI; undefined if the item has not moved. */
 export type NewPlace = string | number | { readonly href: string } | undefined

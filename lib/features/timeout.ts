@@ -1,9 +1,9 @@
-import { actionNames } from '../action.ts'
-import type { ActionName } from '../action.ts'
+import { actionNames } from '../engine/action.ts'
+import type { ActionName } from '../engine/action.ts'
 import { changeOperation } from '../engine/operation.ts'
 import { maxDelay, runWithTimeout } from '../engine/time-limit.ts'
-import { formatValue } from '../format-value.ts'
-import type { Feature, Host } from './feature.ts'
+import { formatValue } from '../errors/format-value.ts'
+import type { Feature, Host } from '../engine/feature.ts'
 
 /** Milliseconds for every action, or by action; `all` is for those that are not listed, and for custom actions. */
 export type TimeoutOptions = number | Readonly<Partial<Record<ActionName | 'all', number>>>

@@ -1,10 +1,10 @@
-import { checkHooks } from '../access/check-hooks.ts'
-import { checkCache, dependsOnCaller } from '../access/rules.ts'
-import { isDefinition, toCollection } from '../collection.ts'
-import type { Collection, Definition } from '../collection.ts'
-import { formatValue } from '../format-value.ts'
+import { checkHooks } from '../engine/access/check-hooks.ts'
+import { checkCache, dependsOnCaller } from '../engine/access/rules.ts'
+import { isDefinition, toCollection } from '../engine/collection.ts'
+import type { Collection, Definition } from '../engine/collection.ts'
+import { formatValue } from '../errors/format-value.ts'
 import { getStatedPolicy } from '../http/cache-control.ts'
-import type { Feature, FeatureProperty, Host } from './feature.ts'
+import type { Feature, FeatureProperty, Host } from '../engine/feature.ts'
 
 /**
  * Serves a collection within the items of another one: `/users/{id}/articles`. The URL sets the property of an article

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import type { Collection } from '../collection.ts'
+import type { Collection } from '../engine/collection.ts'
 import { getComponents } from './components.ts'
 import type { OpenApi } from './components.ts'
 import { buildOperation } from './operation.ts'
 import { describeRoute, getOperationId } from './summary.ts'
 import { addTag, createTransformConfig } from './swagger-config.ts'
 import type { SwaggerConfig } from './swagger-config.ts'
-import { buildParentRoute } from '../collection.ts'
+import { buildParentRoute } from '../engine/collection.ts'
 import type { ActionInfo } from '../engine/action-info.ts'
 
 // Completes the operations that @fastify/swagger derives from routes. Loaded only if the app has that plugin.

@@ -2,7 +2,7 @@ import type { ActionInfo } from '../engine/action-info.ts'
 import { isObject } from '../http/json-value.ts'
 import { omitAnnotated } from '../schema/annotations.ts'
 import type { ItemType } from '../schema/item-type.ts'
-import { getBranches, isSchema, resolveSchema } from '../schema/subschemas.ts'
+import { getBranches, isSchema, resolveSchema } from '../json-schema/subschemas.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
 // Builds values that a schema allows, always the same ones. For unusual patterns, a schema needs `examples`.

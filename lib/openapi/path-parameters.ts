@@ -1,4 +1,4 @@
-import type { Collection } from '../collection.ts'
+import type { Collection } from '../engine/collection.ts'
 import type { Identity } from '../schema/ids.ts'
 import type { ActionInfo } from '../engine/action-info.ts'
 import type { JsonSchema } from '../storage/contract.ts'

@@ -1,4 +1,4 @@
-import type { Collection } from '../collection.ts'
+import type { Collection } from '../engine/collection.ts'
 
 // Collections can refer to each other in circles, over many paths. So a document describes parameters for one level of
 // relations, and its schemas refer to each other.

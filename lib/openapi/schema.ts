@@ -1,5 +1,5 @@
 import { textPattern } from '../formats/format.ts'
-import { getBranches, isSchema, resolveSchema } from '../schema/subschemas.ts'
+import { getBranches, isSchema, resolveSchema } from '../json-schema/subschemas.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Components, Reference } from './components.ts'
 import { toPascalCase } from './names.ts'

@@ -1,5 +1,5 @@
 import type { FastifySchema } from 'fastify'
-import type { ActionName } from '../action.ts'
+import type { ActionName } from '../engine/action.ts'
 import type { ActionInfo } from '../engine/action-info.ts'
 
 // What generators read from the route itself. description.ts adds the rest if the app has @fastify/swagger.

@@ -1,7 +1,7 @@
-import type { Collection } from '../collection.ts'
-import { BadOption } from '../errors.ts'
-import type { Feature } from '../features/feature.ts'
-import type { ServedCollection } from '../registry.ts'
+import type { Collection } from '../engine/collection.ts'
+import { BadOption } from '../errors/errors.ts'
+import type { Feature } from '../engine/feature.ts'
+import type { ServedCollection } from '../engine/registry.ts'
 
 /** A definition that `relate()` got, and the feature that the definition has that it returned. */
 export interface RelatedDefinition {

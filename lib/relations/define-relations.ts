@@ -1,5 +1,5 @@
-import { isDefinition, toCollection } from '../collection.ts'
-import type { Collection } from '../collection.ts'
+import { isDefinition, toCollection } from '../engine/collection.ts'
+import type { Collection } from '../engine/collection.ts'
 import type { ActionInfo } from '../engine/action-info.ts'
 import { getDecision } from '../engine/decisions.ts'
 import { changeOperation } from '../engine/operation.ts'
@@ -13,17 +13,17 @@ import type {
   RuleSource,
   Run
 } from '../engine/operation.ts'
-import { BadOption } from '../errors.ts'
-import type { Feature, Host, Relation } from '../features/feature.ts'
+import { BadOption } from '../errors/errors.ts'
+import type { Feature, Host, Relation } from '../engine/feature.ts'
 import type { Embedding } from '../formats/format.ts'
 import { isObject } from '../http/json-value.ts'
-import { maxLevels } from '../listing/relation-limits.ts'
+import { maxLevels } from '../query/relation-limits.ts'
 import { Problem } from '../http/problems.ts'
-import { addAppCheck, getRegistered } from '../registry.ts'
-import type { ServedCollection } from '../registry.ts'
-import type { ListQuery } from '../listing/list-query.ts'
-import { hashVersions } from '../response/representation.ts'
-import type { Addition } from '../response/selection.ts'
+import { addAppCheck, getRegistered } from '../engine/registry.ts'
+import type { ServedCollection } from '../engine/registry.ts'
+import type { ListQuery } from '../query/list-query.ts'
+import { hashVersions } from '../doors/http/representation.ts'
+import type { Addition } from '../doors/http/selection.ts'
 import type { Entry, RelationKey } from '../storage/contract.ts'
 import { RelationAccess } from './caller-relations.ts'
 import type { CallerRelations } from './caller-relations.ts'
@@ -47,7 +47,7 @@ import {
 import type { IncomingReference } from './references.ts'
 import { checkRelations, readRelations } from './relation.ts'
 import type { GivenRelations, RelationOptions } from './relation.ts'
-import type { Definitions } from './types.ts'
+import type { Definitions } from '../engine/relation-types.ts'
 
 /** Returns the definitions, each with the feature that has its relations. */
 export function defineRelations (definitions: Definitions, given: GivenRelations): Definitions {

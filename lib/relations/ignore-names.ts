@@ -1,5 +1,5 @@
 import type { ReadContent } from '../engine/operation.ts'
-import type { Relation } from '../features/feature.ts'
+import type { Relation } from '../engine/feature.ts'
 import { isObject } from '../http/json-value.ts'
 import { Problem } from '../http/problems.ts'
 

@@ -1,9 +1,9 @@
-import { toCollection } from '../collection.ts'
+import { toCollection } from '../engine/collection.ts'
 import { isObject, isStringArray } from '../http/json-value.ts'
-import { toTotalOrder } from '../listing/selection.ts'
+import { toTotalOrder } from '../query/selection.ts'
 import type { RelationKey } from '../storage/contract.ts'
 import type { GivenRelations } from './relation.ts'
-import type { Definitions } from './types.ts'
+import type { Definitions } from '../engine/relation-types.ts'
 
 /** Finds the properties by which relations find items of one of the definitions. */
 export function findKeys (definitions: Definitions, given: GivenRelations, name: string): RelationKey[] {

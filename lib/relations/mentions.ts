@@ -1,7 +1,7 @@
-import type { Collection } from '../collection.ts'
+import type { Collection } from '../engine/collection.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import { maxLevels } from '../listing/relation-limits.ts'
+import { maxLevels } from '../query/relation-limits.ts'
 
 /** The relations that a query refers to, and those of their items. */
 export type Mentions = ReadonlyMap<string, Mentions>

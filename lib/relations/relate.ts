@@ -1,6 +1,6 @@
 import { defineRelations } from './define-relations.ts'
 import type { GivenRelations } from './relation.ts'
-import type { Checked, Definitions, RelatedDefinitions, RelationsOf } from './types.ts'
+import type { Checked, Definitions, RelatedDefinitions, RelationsOf } from '../engine/relation-types.ts'
 
 /**
  * Relates definitions to each other, and returns them with their relations: `GET /articles?expand=author,comments`.
@@ -49,5 +49,5 @@ export type {
   SortKey,
   ToMany,
   ToOne
-} from './types.ts'
+} from '../engine/relation-types.ts'
 export type { ReadCallOptions, RelatedCalls, RelatedQuery } from '../engine/call-types.ts'

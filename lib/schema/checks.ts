@@ -1,11 +1,11 @@
-import { BadOption, BadSchema, UnfilledProperty, UnknownProperty } from '../errors.ts'
+import { BadOption, BadSchema, UnfilledProperty, UnknownProperty } from '../errors/errors.ts'
 import { fillDefaults } from './annotations.ts'
 import { readProperties } from './properties.ts'
 import { hasAnnotation, rewriteSchema } from './rewrite-schema.ts'
 import { describeUnorderedNumeral, isUnorderedNumeral } from './numerals.ts'
 import type { JsonSchema, Order } from '../storage/contract.ts'
 import { toInstant } from '../storage/instant.ts'
-import { getBranches, getItemSchemas, getOpenSchemas, getSubschemas, resolveSchema } from './subschemas.ts'
+import { getBranches, getItemSchemas, getOpenSchemas, getSubschemas, resolveSchema } from '../json-schema/subschemas.ts'
 import { compileValidator, isKnownFormat } from './validation.ts'
 import type { Validator } from './validation.ts'
 

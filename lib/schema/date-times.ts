@@ -3,7 +3,7 @@ import type { Condition, ItemFilter, JsonSchema, Scalar } from '../storage/contr
 import { toInstant } from '../storage/instant.ts'
 import { hasBelow, PlaceReader } from './places.ts'
 import type { Part, Place } from './places.ts'
-import { getBranches, getOpenSchemas } from './subschemas.ts'
+import { getBranches, getOpenSchemas } from '../json-schema/subschemas.ts'
 import { isDateTime } from './validation.ts'
 
 // Every date-time is normalized to UTC with milliseconds before it is compared or stored.

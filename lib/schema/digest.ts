@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import type { JsonSchema } from '../storage/contract.ts'
-import { isSchema } from './subschemas.ts'
+import { isSchema } from '../json-schema/subschemas.ts'
 
 // The bytes of a representation depend on the item and on the definition. A deploy can change the definition while
 // the item and its version stay. Without a suffix for the definition, caches would keep serving the old bytes.
 
-/** Increase it if the same item and definition are rendered differently: see test/response/tag-suffix.test.ts. */
+/** Increase it if the same item and definition are rendered differently: see test/doors/http/tag-suffix.test.ts. */
 const revision = 1
 
 const digestLength = 6

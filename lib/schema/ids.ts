@@ -1,5 +1,5 @@
-import { BadId } from '../errors.ts'
-import { formatValue } from '../format-value.ts'
+import { BadId } from '../errors/errors.ts'
+import { formatValue } from '../errors/format-value.ts'
 import { compileSchema } from './checks.ts'
 import type { GenerateId, Id, JsonSchema, Shape } from '../storage/contract.ts'
 import { isUuid, createUuid } from './uuid.ts'

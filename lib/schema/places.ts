@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../storage/contract.ts'
-import { getBranches, getItemSchemas, getOpenSchemas, resolveSchema } from './subschemas.ts'
+import { getBranches, getItemSchemas, getOpenSchemas, resolveSchema } from '../json-schema/subschemas.ts'
 
 /** A place in the values of a schema, such as a property or the items of an array, and the places below it. */
 export interface Place<Self> {

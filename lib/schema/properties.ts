@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../storage/contract.ts'
 import { hasBelow, PlaceReader } from './places.ts'
 import type { Part, Place } from './places.ts'
-import { getBranches, resolveSchema } from './subschemas.ts'
+import { getBranches, resolveSchema } from '../json-schema/subschemas.ts'
 
 // Reads from the schema, at any depth, which properties a client can write (readOnly), see (writeOnly) and change
 // (immutable), and which have a default. If branches of a union disagree, the stricter one applies.

@@ -3,7 +3,7 @@ import type { Code } from 'ajv'
 import type { Ajv2019, KeywordCxt } from 'ajv/dist/2019.js'
 import type { JsonSchema } from '../storage/contract.ts'
 import { toInstant } from '../storage/instant.ts'
-import { isSchema } from './subschemas.ts'
+import { isSchema } from '../json-schema/subschemas.ts'
 
 // The ranges that every storage can store without loss. The same ranges for all let an app change its storage.
 

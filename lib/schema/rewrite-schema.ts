@@ -1,6 +1,6 @@
 import type { Annotation } from './properties.ts'
 import type { JsonSchema } from '../storage/contract.ts'
-import { getBranches, isSchema, resolveSchema } from './subschemas.ts'
+import { getBranches, isSchema, resolveSchema } from '../json-schema/subschemas.ts'
 
 // Derives the schema of each kind of message from the schema of the items. Done here, and not with TypeBox, because
 // `Type.Partial` of one generation of TypeBox returns an empty schema for a schema of the other one.

@@ -2,7 +2,7 @@ import type { JsonSchema } from '../storage/contract.ts'
 import { mapSubschemas } from './simplify-schema.ts'
 import type { Refinement } from './refinement.ts'
 import type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.ts'
-import { isSchema } from './subschemas.ts'
+import { isSchema } from '../json-schema/subschemas.ts'
 import { isKnownFormat } from './validation.ts'
 
 // What differs between the libraries. By default, a converter throws an error that does not say where, or leaves out

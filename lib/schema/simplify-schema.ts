@@ -1,6 +1,6 @@
 import { isEqual } from '../http/json-value.ts'
 import type { JsonSchema } from '../storage/contract.ts'
-import { isSchema } from './subschemas.ts'
+import { isSchema } from '../json-schema/subschemas.ts'
 import { isKnownFormat } from './validation.ts'
 
 // Libraries write the same schema in different ways. This brings it into the form that TypeBox writes, so that

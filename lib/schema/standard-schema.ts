@@ -1,9 +1,9 @@
-import { BadSchema } from '../errors.ts'
+import { BadSchema } from '../errors/errors.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Refinement } from './refinement.ts'
 import { describeUnsupported, findUnsupported, getAdvice, getRefinement, toJsonSchemas } from './schema-libraries.ts'
 import { simplifySchema } from './simplify-schema.ts'
-import { isSchema } from './subschemas.ts'
+import { isSchema } from '../json-schema/subschemas.ts'
 import { DifferentSchemas, unifySchemas } from './unify-schemas.ts'
 
 // Schemas of other libraries than TypeBox, by the interfaces of https://standardschema.dev.

@@ -1,4 +1,4 @@
-import { BadSchema } from '../errors.ts'
+import { BadSchema } from '../errors/errors.ts'
 import { clockTolerance } from '../http/preconditions.ts'
 import { checkProperties } from './checks.ts'
 import type { ItemSchema } from './checks.ts'

@@ -1,7 +1,7 @@
 import { isEqual } from '../http/json-value.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { mapSubschemas } from './simplify-schema.ts'
-import { isSchema, resolveSchema } from './subschemas.ts'
+import { isSchema, resolveSchema } from '../json-schema/subschemas.ts'
 
 // A schema of another library describes two values: what it accepts, and what it makes of that. An item has one form,
 // in requests, in the storage and in responses, so both must be the same, apart from defaults.

@@ -1,4 +1,7 @@
-/** A storage function was called with something that it cannot use. lib/errors.ts uses the same code for `define`. */
+/**
+ * A storage function was called with something that it cannot use. lib/errors/errors.ts uses the same code for
+ * `define`.
+ */
 export class BadStorageError extends TypeError {
   readonly code = 'FST_COLLECTION_BAD_STORAGE'
 }

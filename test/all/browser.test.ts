@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync } from 'node:fs'
-import { service } from '../../lib/service/service.ts'
+import { service } from '../../lib/app/service.ts'
 import { withoutPaths } from '../app.ts'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'

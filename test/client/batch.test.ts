@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { batchClient, ResponseError } from '../../lib/client/client.ts'
-import { defineShop, readAll, serveShop } from '../batch/shop.ts'
+import { defineShop, readAll, serveShop } from '../doors/batch/shop.ts'
 
 type Shop = ReturnType<typeof defineShop>
 

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { define, json } from '../../lib/index.ts'
 import { hal } from '../../lib/formats/hal.ts'
 import { xml } from '../../lib/formats/xml.ts'
-import type { Collection } from '../../lib/collection.ts'
+import type { Collection } from '../../lib/engine/collection.ts'
 import type { Options } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 

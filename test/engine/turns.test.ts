@@ -9,7 +9,7 @@ import { bulk } from '../../lib/features/bulk.ts'
 import { define } from '../../lib/index.ts'
 import { memory } from '../../lib/storage/memory.ts'
 import { sqlite } from '../../lib/storage/sqlite.ts'
-import { sendBatch, serveShop } from '../batch/shop.ts'
+import { sendBatch, serveShop } from '../doors/batch/shop.ts'
 
 // Long work on a storage that answers in the same turn of the event loop lets other requests and timers run.
 

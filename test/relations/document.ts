@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import collection from '../../lib/index.ts'
-import { registry } from '../../lib/registry-plugin.ts'
+import { registry } from '../../lib/app/registry.ts'
 import type { Definition } from '../../lib/index.ts'
 
 export type Json = Record<string, unknown>

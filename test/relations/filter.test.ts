@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { request } from '../app.ts'
-import { links } from '../listing/goods.ts'
+import { links } from '../query/goods.ts'
 import { serveBlog } from './blog.ts'
 
 // Lists that are filtered and sorted by what is related.

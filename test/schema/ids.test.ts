@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { TSchema } from '@sinclair/typebox'
 import { test } from 'tap'
 import collection, { define } from '../../lib/index.ts'
-import { registry } from '../../lib/registry-plugin.ts'
+import { registry } from '../../lib/app/registry.ts'
 import { build, modified } from '../app.ts'
 import { listen, Wire } from '../wire.ts'
 

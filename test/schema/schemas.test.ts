@@ -9,7 +9,7 @@ import { findChanges, fillDefaults, pickAnnotated, omitAnnotated } from '../../l
 import { readProperties } from '../../lib/schema/properties.ts'
 import { hasAnnotation, rewriteSchema } from '../../lib/schema/rewrite-schema.ts'
 import type { JsonSchema } from '../../lib/storage/contract.ts'
-import { resolveSchema, getSubschemas } from '../../lib/schema/subschemas.ts'
+import { resolveSchema, getSubschemas } from '../../lib/json-schema/subschemas.ts'
 import { createUuid } from '../../lib/schema/uuid.ts'
 import { isKnownFormat, getValidator } from '../../lib/schema/validation.ts'
 import { isProportional } from '../growth.ts'

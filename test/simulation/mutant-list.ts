@@ -17,7 +17,7 @@ const inFile = (file: string, tests: readonly string[], edits: readonly Edit[]):
 }
 
 const access = [
-  ...inFile('access/authorize.ts', ['access/access', 'access/scope', 'calls/calls'], [
+  ...inFile('engine/access/authorize.ts', ['engine/access/access', 'engine/access/scope', 'doors/code/calls'], [
     {
       promise: 'a rule that does not return true refuses the caller',
       old: 'if (verdict === true) return undefined',
@@ -54,21 +54,21 @@ const access = [
       next: 'const hidden = undefined'
     }
   ]),
-  ...inFile('access/scope.ts', ['access/scope'], [
+  ...inFile('engine/access/scope.ts', ['engine/access/scope'], [
     {
       promise: 'a caller cannot write an item that it would not see',
       old: 'if (properties.length === 0) return undefined',
       next: 'return undefined'
     }
   ]),
-  ...inFile('access/visible.ts', ['access/visible', 'access/hidden'], [
+  ...inFile('engine/access/visible.ts', ['engine/access/visible', 'engine/access/hidden'], [
     {
       promise: 'only true shows a property',
       old: 'await isVisible(context) === true',
       next: 'await isVisible(context) !== undefined'
     }
   ]),
-  ...inFile('schema/item-type.ts', ['access/visible', 'access/hidden'], [
+  ...inFile('schema/item-type.ts', ['engine/access/visible', 'engine/access/hidden'], [
     {
       promise: 'a PATCH keeps the value of a hidden property',
       old: 'const names = [...this.hidden].filter((name) => Object.hasOwn(base, name))',
@@ -92,14 +92,14 @@ const access = [
       next: 'return changed === value || changed !== undefined ? { value } :'
     }
   ]),
-  ...inFile('schema/carry-over.ts', ['access/visible', 'access/hidden'], [
+  ...inFile('schema/carry-over.ts', ['engine/access/visible', 'engine/access/hidden'], [
     {
       promise: 'a PUT keeps the value of a hidden property',
       old: 'if (property?.readOnly === true) restore(result, name, previous)',
       next: 'if (property?.readOnly === true) delete result[name]'
     }
   ]),
-  ...inFile('engine/actions.ts', ['access/access', 'routes/methods', 'engine/transactions'], [
+  ...inFile('engine/actions.ts', ['engine/access/access', 'doors/http/methods', 'engine/transactions'], [
     {
       promise: 'a PUT that creates needs the rule of create',
       old: 'replaceItem(operation, await operation.canCreate())',
@@ -136,7 +136,7 @@ const access = [
       next: 'if (!(built instanceof Problem) && items.length === 0) items.push(built.item)'
     }
   ]),
-  ...inFile('engine/preconditions.ts', ['engine/preconditions'], [
+  ...inFile('doors/http/preconditions.ts', ['engine/preconditions'], [
     {
       promise: 'If-Match that fails is 412',
       old: "return outcome === 'failed' ? preconditionFailed(headers, version) : undefined",
@@ -278,7 +278,7 @@ const writes = [
       next: '  return write()'
     }
   ]),
-  ...inFile('engine/build.ts', ['engine/hooks', 'access/scope'], [
+  ...inFile('engine/build.ts', ['engine/hooks', 'engine/access/scope'], [
     {
       promise: 'beforeValidation can change the item',
       old: 'type.accept(returned === undefined ? item : returned,',
@@ -578,28 +578,28 @@ const features = [
 ]
 
 const nested = [
-  ...inFile('engine/engine.ts', ['features/within', 'access/nested'], [
+  ...inFile('engine/engine.ts', ['features/within', 'engine/access/nested'], [
     {
       promise: 'the parent of nested items exists',
       old: "=== undefined ? problem('not-found') : next(operation)",
       next: '=== undefined ? next(operation) : next(operation)'
     }
   ]),
-  ...inFile('engine/parent.ts', ['features/within', 'access/nested'], [
+  ...inFile('engine/parent.ts', ['features/within', 'engine/access/nested'], [
     {
       promise: 'the parent of nested items exists for the caller',
       old: 'return storage.find(id, withScope(parentScope, context))',
       next: 'return storage.find(id, withScope(undefined, context))'
     }
   ]),
-  ...inFile('access/parent.ts', ['features/within', 'access/nested'], [
+  ...inFile('engine/access/parent.ts', ['features/within', 'engine/access/nested'], [
     {
       promise: 'an item under the wrong parent does not exist',
       old: "scope: { property: parent.property, is: 'eq', value: id } }",
       next: "scope: { property: parent.property, is: 'ne', value: '' } }"
     }
   ]),
-  ...inFile('schema/item-type.ts', ['features/within', 'access/nested'], [
+  ...inFile('schema/item-type.ts', ['features/within', 'engine/access/nested'], [
     {
       promise: 'a POST within a parent sets the property',
       old: 'if (fixed !== undefined) Object.assign(known, fixed)\n',
@@ -618,7 +618,7 @@ const nested = [
       next: ''
     }
   ]),
-  ...inFile('batch/part-operation.ts', ['batch/batch', 'batch/rules', 'features/within'], [
+  ...inFile('doors/batch/part-operation.ts', ['doors/batch/batch', 'doors/batch/rules', 'features/within'], [
     {
       promise: 'a part is within its parent',
       old: 'scope: joinFilters(place?.scope, scope?.filter), lock }',
@@ -628,7 +628,7 @@ const nested = [
 ]
 
 const batch = [
-  ...inFile('batch/part-operation.ts', ['batch/batch', 'batch/rules', 'batch/equivalence'], [
+  ...inFile('doors/batch/part-operation.ts', ['doors/batch/batch', 'doors/batch/rules', 'doors/batch/equivalence'], [
     {
       promise: 'all parts are one transaction',
       old: 'storage: transaction.join(collection),',
@@ -655,7 +655,7 @@ const batch = [
       next: 'return (entry) => entry && undefined'
     }
   ]),
-  ...inFile('batch/run-batch.ts', ['batch/batch', 'batch/rules', 'engine/lost-races'], [
+  ...inFile('doors/batch/run-batch.ts', ['doors/batch/batch', 'doors/batch/rules', 'engine/lost-races'], [
     {
       promise: 'a part that is refused undoes the others',
       old: 'if (result instanceof Problem || failure !== undefined) return failure!',
@@ -672,7 +672,7 @@ const batch = [
       next: 'refused = failure'
     }
   ]),
-  ...inFile('batch/handler.ts', ['batch/batch', 'batch/rules'], [
+  ...inFile('doors/batch/handler.ts', ['doors/batch/batch', 'doors/batch/rules'], [
     {
       promise: 'a preview of a batch is rolled back',
       old: 'const run = { collection, context, progress, isDryRun, beforeCommit: undefined }',
@@ -684,7 +684,7 @@ const batch = [
       next: 'isDone: (result) => !(result instanceof Problem)'
     }
   ]),
-  ...inFile('batch/prepare-part.ts', ['batch/batch', 'batch/rules'], [
+  ...inFile('doors/batch/prepare-part.ts', ['doors/batch/batch', 'doors/batch/rules'], [
     {
       promise: 'each part has the rules of its action',
       old: 'isProtected(collection) ? await authorize(collection, action.name)(request) : undefined',
@@ -694,7 +694,7 @@ const batch = [
 ]
 
 const lists = [
-  ...inFile('listing/page-links.ts', ['listing/lists', 'listing/walks'], [
+  ...inFile('doors/http/page-links.ts', ['query/lists', 'query/walks'], [
     {
       promise: 'a client that follows the links gets no item twice',
       old: 'const entry = page.entries.at(-1)',
@@ -706,21 +706,21 @@ const lists = [
       next: 'const hasNext = query.before !== undefined || (page.more && listQuery.cursor === undefined)'
     }
   ]),
-  ...inFile('listing/cursor.ts', ['listing/lists', 'listing/walks'], [
+  ...inFile('query/cursor.ts', ['query/lists', 'query/walks'], [
     {
       promise: 'missing values come last in pages as well',
       old: 'getValue(item, property) ?? null)',
       next: "getValue(item, property) ?? 'xx')"
     }
   ]),
-  ...inFile('listing/selection.ts', ['listing/lists', 'listing/walks'], [
+  ...inFile('query/selection.ts', ['query/lists', 'query/walks'], [
     {
       promise: 'the id is the last property of every order',
       old: 'return last < 0 ? [...order, { property: id, descending: false }]',
       next: 'return last < 0 ? order'
     }
   ]),
-  ...inFile('calls/calls.ts', ['calls/calls', 'listing/walks'], [
+  ...inFile('doors/code/calls.ts', ['doors/code/calls', 'query/walks'], [
     {
       promise: 'pages from code have no item twice',
       old: 'after: getPosition(entries.at(-1)!, query.order)',

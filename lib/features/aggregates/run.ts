@@ -1,9 +1,9 @@
 import type { Run } from '../../engine/operation.ts'
 import { Problem, problem } from '../../http/problems.ts'
-import { toIncomparableProblem } from '../../listing/entries.ts'
-import { toStorageQuery } from '../../listing/list-query.ts'
-import type { GroupQuery } from '../../listing/list-query.ts'
-import { estimateLength, maxPageLength } from '../../listing/page-length.ts'
+import { toIncomparableProblem } from '../../engine/entries.ts'
+import { toStorageQuery } from '../../query/list-query.ts'
+import type { GroupQuery } from '../../query/list-query.ts'
+import { estimateLength, maxPageLength } from '../../query/page-length.ts'
 import type { Aggregates, Inexact, TooManyGroups } from '../../storage/contract.ts'
 
 /** In characters. Without it, 1000 groups of 1 MB are 1 GB, and three times that with minimum and maximum. */

@@ -1,5 +1,5 @@
 import type { FigureName } from '../../engine/aggregate-types.ts'
-import { getBranches } from '../../schema/subschemas.ts'
+import { getBranches } from '../../json-schema/subschemas.ts'
 import type { DatePart, JsonSchema } from '../../storage/contract.ts'
 import { figureNames, maxBy, maxFigures } from './query.ts'
 import type { AggregateSettings } from './query.ts'

@@ -1,0 +1,102 @@
+import type { Caller } from '../../engine/access/caller.ts'
+import type { FastifyRequest } from 'fastify'
+import {
+  authorize,
+  findAllowed,
+  getDependentActions,
+  isAllowed,
+  isProtected,
+  shareCallers
+} from '../../engine/access/authorize.ts'
+import type { Authorization } from '../http/request-state.ts'
+import { decideEarly } from '../../engine/decisions.ts'
+import type { Decisions } from '../../engine/operation.ts'
+import { HookError } from '../../errors/failure.ts'
+import { problem } from '../../http/problems.ts'
+import { getView } from '../../engine/view.ts'
+import type { View } from '../../engine/view.ts'
+import type { Format } from '../../formats/format.ts'
+import type { Presentation } from '../http/presentation.ts'
+import { PartRequest, resolveAddress } from './part-request.ts'
+import type { Part } from './parts.ts'
+import { isParameter } from './targets.ts'
+import type { Target } from './targets.ts'
+
+/** A part whose action is known. */
+export interface TargetedPart extends Part {
+  readonly target: Target
+}
+
+/** A part whose caller is authorized. */
+export interface PreparedPart extends TargetedPart {
+  /** Undefined if the collection is open to everyone. */
+  readonly authorization: Authorization | undefined
+  readonly view: View
+  readonly presentation: Presentation
+  /** The format of its entity tags. */
+  readonly format: Format
+  /** Whether a PUT may create the item. */
+  readonly canCreate: boolean
+  /** What the rules that features need have decided. */
+  readonly decisions: Decisions
+  readonly own: PartRequest
+}
+
+/** Returns the caller, which all parts have in common. */
+export function findCaller (parts: readonly PreparedPart[]): Caller | undefined {
+  return parts.find(({ authorization }) => authorization !== undefined)?.authorization?.caller
+}
+
+/** Authorizes the caller for a part, by the rules of its action. Throws if it may not call it. */
+export async function preparePart (original: FastifyRequest, part: Part, target: Target): Promise<PreparedPart> {
+  const { collection, action } = target
+  const { access, put, http: { formats } } = collection
+  const own = new PartRequest(original, part, target)
+  const { request } = own
+  if (isProtected(collection)) checkPrefix(original, part, target)
+  await shareCallers(collection, original, request)
+  const authorization = isProtected(collection) ? await authorize(collection, action.name)(request) : undefined
+  const dependentActions = getDependentActions(collection)
+  const view = getView(collection, authorization?.hidden)
+  const allowed = dependentActions && await findAllowed(access!, dependentActions, request)
+  const decisions = await decideEarly(collection.attached.hooks.onRules, {
+    collection,
+    action,
+    view,
+    caller: authorization?.caller,
+    isApp: false,
+    request,
+    getRawQuery: () => readNames(part, target)
+  }).catch((thrown: unknown) => { throw thrown instanceof HookError ? thrown.cause : thrown })
+  return {
+    ...part,
+    target,
+    authorization,
+    view,
+    presentation: view.present(allowed),
+    // The content of a batch is JSON.
+    format: formats.find(({ mediaType }) => mediaType === 'application/json') ?? formats[0]!,
+    canCreate: action.name === 'replace' && put.create && await isAllowed(collection, 'create', request),
+    decisions,
+    own
+  }
+}
+
+/** Returns the query for its names, which do not depend on references. */
+function readNames (part: Part, target: Target): Readonly<Record<string, unknown>> {
+  return resolveAddress(part, target, part.path.references.map(() => '')).query
+}
+
+/** A batch at `/:tenant/batch` is about that tenant: the caller was identified by its URI. */
+function checkPrefix ({ params }: FastifyRequest, { path }: Part, { prefix }: Target): void {
+  const own = params as Readonly<Record<string, string>>
+  for (const [index, name] of prefix.entries()) {
+    if (!isParameter(name)) continue
+    const segment = path.segments[index]!
+    if (!path.isOpen(segment) && decodeURIComponent(segment) === own[name.slice(1)]) continue
+    throw problem('bad-request', {
+      detail: `The caller is identified by the URI of the batch, so "${name}" must be the same in it and in the path ` +
+        'of the part. Send this part as a request of its own.'
+    })
+  }
+}

@@ -1,0 +1,111 @@
+import type { ActionName } from '../../engine/action.ts'
+import type { Collection } from '../../engine/collection.ts'
+import { actionInfos, toActionInfo, toAggregateInfo } from '../../engine/engine.ts'
+import type { ActionInfo } from '../../engine/action-info.ts'
+import type { Problem } from '../../http/problems.ts'
+import { problem } from '../../http/problems.ts'
+import type { ServedCollection } from '../../engine/registry.ts'
+import type { Part, PartMethod } from './parts.ts'
+import type { ResolvedPath } from './path-template.ts'
+
+// Which action of which collection a part is about. That never depends on a reference, so that every part can be
+// authorized before any of them runs.
+
+/** A path at which a collection of the batch is served, such as `/orders/:parent/lines`. */
+export interface ServedPath {
+  readonly collection: Collection
+  readonly segments: readonly string[]
+}
+
+/** What a part is about. */
+export interface Target {
+  readonly collection: Collection
+  readonly action: ActionInfo
+  /** How many segments the path of the collection has. */
+  readonly depth: number
+  /** The first segments of the path, which are not those of the collection itself or of its parent. */
+  readonly prefix: readonly string[]
+  /** Returns the parameters of the path, as those of a Fastify request. */
+  getParameters (path: ResolvedPath): Readonly<Record<string, string>>
+}
+
+const collectionActions: Readonly<Partial<Record<PartMethod, ActionName>>> = { GET: 'list', POST: 'create' }
+const itemActions: Readonly<Partial<Record<PartMethod, ActionName>>> = {
+  GET: 'read',
+  PUT: 'replace',
+  PATCH: 'update',
+  DELETE: 'remove'
+}
+
+export function toServedPath ({ path, collection }: Pick<ServedCollection, 'path' | 'collection'>): ServedPath {
+  return { collection, segments: path.slice(1).split('/') }
+}
+
+/** Finds the action of a part: 404 for an unknown path, and 405 for a method that it does not support. */
+export function findTarget (served: readonly ServedPath[], part: Part): Target | Problem {
+  const { path, method } = part
+  for (const { collection, segments } of served) {
+    const matches = segments.every((segment, index) => isMatch(segment, path.segments[index], part))
+    const rest = path.segments.slice(segments.length)
+    if (!matches || rest.length > 2) continue
+    const actions = findActions(collection, rest, part)
+    if (actions === undefined) continue
+    const action = actions[method]
+    if (action === undefined) return methodNotAllowed(method, Object.keys(actions))
+    return {
+      collection,
+      action,
+      depth: segments.length,
+      prefix: segments.slice(0, collection.attached.parent === undefined ? -1 : -3),
+      getParameters: (resolved) => Object.fromEntries([
+        ...segments.flatMap((name, index) => isParameter(name) ? [[name.slice(1), resolved.segments[index]!]] : []),
+        ...action.at === 'item' ? [['id', resolved.segments[segments.length]!]] : []
+      ])
+    }
+  }
+  return problem('not-found', {
+    detail: 'No collection of this batch has this path. A path is as the service sees it, with the prefix.'
+  })
+}
+
+export function isParameter (segment: string): boolean {
+  return segment.startsWith(':')
+}
+
+function isMatch (pattern: string, segment: string | undefined, { path }: Part): boolean {
+  if (segment === undefined || segment === '') return false
+  return isParameter(pattern) || (!path.isOpen(segment) && decodeURIComponent(segment) === pattern)
+}
+
+/** Returns the actions at what follows the path of a collection, by method; undefined if there is nothing. */
+function findActions (
+  collection: Collection,
+  rest: readonly string[],
+  { path }: Part
+): Readonly<Record<string, ActionInfo>> | undefined {
+  const [id, name] = rest
+  if (id === undefined) return getActions(collection, collectionActions)
+  if (id === '') return undefined
+  const last = name ?? id
+  const at = name === undefined ? 'collection' : 'item'
+  const written = path.isOpen(last) ? undefined : decodeURIComponent(last)
+  const { actions, aggregate } = collection.attached
+  const custom = written === undefined ? undefined : actions.get(written)
+  if (custom?.at === at) return { POST: toActionInfo(custom) }
+  const isAggregate = at === 'collection' && written !== undefined && aggregate?.path === written
+  if (isAggregate && collection.actions.has('list')) return { GET: toAggregateInfo(aggregate) }
+  return name === undefined ? getActions(collection, itemActions) : undefined
+}
+
+function getActions (
+  { actions }: Collection,
+  byMethod: Readonly<Partial<Record<PartMethod, ActionName>>>
+): Readonly<Record<string, ActionInfo>> {
+  const served = Object.entries(byMethod).filter(([, name]) => actions.has(name))
+  return Object.fromEntries(served.map(([method, name]) => [method, actionInfos[name]]))
+}
+
+function methodNotAllowed (method: string, supported: readonly string[]): Problem {
+  const others = supported.length === 0 ? 'none in a batch' : supported.join(', ')
+  return problem('method-not-allowed', { detail: `${method} is not supported here. Supported: ${others}.` })
+}

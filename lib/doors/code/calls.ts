@@ -1,0 +1,545 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { authorizeCall, isCallAllowed } from '../../engine/access/authorize.ts'
+import { buildParentFilter, canRelateToParent } from '../../engine/access/parent.ts'
+import type { ActionName } from '../../engine/action.ts'
+import { withCallTrace } from '../http/trace-action.ts'
+import type {
+  CallOptions,
+  CallQuery,
+  CollectionCalls,
+  MatchedItems,
+  PatchOperation,
+  Entry,
+  PageOfEntries,
+  WriteCallOptions
+} from '../../engine/call-types.ts'
+import type { Patch } from '../../http/merge-patch.ts'
+import type { Collection } from '../../engine/collection.ts'
+import { actionInfos, getSteps, toActionInfo, toAggregateInfo, toBulkInfo } from '../../engine/engine.ts'
+import { changeOperation } from '../../engine/operation.ts'
+import type {
+  EntryOutcome,
+  GroupsOutcome,
+  Operation,
+  Outcome,
+  PageOutcome,
+  RelatedData
+} from '../../engine/operation.ts'
+import { applyParsedPatch } from '../http/patch.ts'
+import { checkPreconditions } from '../http/preconditions.ts'
+import { checkOutsideCall, openTransaction, toOpenTransaction, TransactionError } from '../../engine/transaction.ts'
+import { getAppView, getView } from '../../engine/view.ts'
+import type { View } from '../../engine/view.ts'
+import { HookError, ProblemError, toOuterProblem } from '../../errors/failure.ts'
+import type { CallTarget } from '../../errors/failure.ts'
+import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from '../../engine/action-info.ts'
+import { Malformed } from '../../formats/format.ts'
+import { parseIJson } from '../../formats/i-json.ts'
+import { toPointer } from '../../http/json-pointer.ts'
+import { joinFilters } from '../../storage/filter.ts'
+import { cloneJson, isObject } from '../../http/json-value.ts'
+import { Problem, problem } from '../../http/problems.ts'
+import { getPosition } from '../../query/cursor.ts'
+import type { ListQuery } from '../../query/list-query.ts'
+import { findNextCursor } from '../http/page-links.ts'
+import { parseQueryContent } from '../../query/query-content.ts'
+import type { Transaction } from '../../engine/definition.ts'
+import { neverAborted } from '../http/request.ts'
+import type { ParsedContent } from '../http/request.ts'
+import { refusalToProblem } from '../../engine/refusal.ts'
+import { buildEtag } from '../http/representation.ts'
+import { validationProblem } from '../../schema/failures.ts'
+import type { Entry as StoredEntry, Filter, Id } from '../../storage/contract.ts'
+
+// Calls from code: what `app.collection(definition)` returns. They are operations of the engine, as HTTP requests are.
+
+/** What the calls of a collection need of the app. */
+interface CallHost {
+  /** The name of the collection. */
+  readonly name: string
+  /** Returns the collection as the app serves it. Throws if the app does not serve it. */
+  findCollection (): Collection
+  readonly log: FastifyBaseLogger
+  /** The transaction of all calls. */
+  readonly transaction: Transaction | undefined
+  /** Whether queries can refer to other collections. */
+  readonly hasRelations: boolean
+  /** The custom actions, by name. */
+  readonly actions: ReadonlyMap<string, CustomAction>
+  /** The actions that are about several items. */
+  readonly bulk: ReadonlyMap<BulkAction['name'], BulkAction>
+  /** The figures over groups of items. */
+  readonly aggregate: AggregateAction | undefined
+}
+
+/** A call whose caller is authorized. */
+interface OpenCall {
+  readonly operation: Operation
+  toStored (entry: StoredEntry<object>, related?: RelatedData): Entry<object>
+}
+
+/** Creates the methods of `app.collection(definition)`. */
+export function createCalls<Item extends object, Adds> (host: CallHost): CollectionCalls<Item, Adds> {
+  const target = { collection: host.name }
+
+  /** Runs an action that leads to an item. */
+  async function callForItem (
+    action: ActionName,
+    options: WriteCallOptions,
+    { id, content }: { id?: Id, content?: unknown }
+  ): Promise<Entry<object>> {
+    return runCall({ collection: host.name, id }, async () => {
+      const { operation, toStored } = await openCall(host, actionInfos[action], options, { id, content })
+      const outcome = await operation.steps.run(operation)
+      if (outcome instanceof Problem) return outcome
+      // These actions lead to an entry.
+      return toStored((outcome as EntryOutcome).entry)
+    })
+  }
+
+  async function create (item: object, options: CallOptions = {}): Promise<Entry<object>> {
+    return callForItem('create', options, { content: item })
+  }
+
+  async function read (
+    id: Id,
+    { expand, ...options }: CallOptions & { readonly expand?: unknown } = {}
+  ): Promise<Entry<object>> {
+    if (expand === undefined) return callForItem('read', options, { id })
+    return runCall({ collection: host.name, id }, async () => {
+      const open = await openCall(host, actionInfos.read, options, { id })
+      const query = toQuery(host, { expand }, ['expand'])
+      if (query instanceof Problem) return query
+      const outcome = await open.operation.steps.run(withQuery(open.operation, query))
+      if (outcome instanceof Problem) return outcome
+      const { entry, related } = outcome as EntryOutcome
+      return open.toStored(entry, related)
+    })
+  }
+
+  async function readPage (operation: Operation): Promise<PageOutcome> {
+    // A list leads to a page.
+    return runCall(target, async () => await operation.steps.run(operation) as PageOutcome | Problem)
+  }
+
+  /** Reads the first page. The caller is authorized once. */
+  async function openList (query: CallQuery<Item>, options: CallOptions) {
+    const open = await runCall(target, () => openCall(host, actionInfos.list, options))
+    const given = await runCall(target, async () => toQuery(host, query, queryNames))
+    // Code reads as many items at a time as clients can.
+    const { maximum } = open.operation.collection.lists.limit
+    const operation = withQuery(open.operation, given, { limit: maximum })
+    return { open, operation, first: await readPage(operation) }
+  }
+
+  async function * pages (
+    query: CallQuery<Item> = {},
+    options: CallOptions = {}
+  ): AsyncGenerator<PageOfEntries<object>, void> {
+    const { open, operation, first } = await withCallTrace(host, 'list', openList)(query, options)
+    const readNext = withCallTrace(host, 'list', readPage)
+    const { page: { total } } = first
+    let outcome = first
+    for (;;) {
+      const { page: { entries }, lists, related, listQuery, query } = outcome
+      const next = findNextCursor(lists, outcome) ?? null
+      yield { entries: entries.map((entry) => open.toStored(entry, related)), next, total }
+      if (next === null) return
+      options.signal?.throwIfAborted()
+      // The items are counted once.
+      const { cursor, offset, ...rest } = listQuery
+      const following = { ...rest, after: getPosition(entries.at(-1)!, query.order), count: false }
+      outcome = await readNext(changeOperation(operation, { query: () => following }))
+    }
+  }
+
+  async function * list (query?: CallQuery<Item>, options?: CallOptions): AsyncGenerator<Entry<object>, void> {
+    for await (const { entries } of pages(query, options)) yield * entries
+  }
+
+  async function replace (id: Id, item: object, options: WriteCallOptions = {}): Promise<Entry<object>> {
+    return callForItem('replace', options, { id, content: item })
+  }
+
+  async function update (
+    id: Id,
+    patch: Patch<Item> | readonly PatchOperation[],
+    options: WriteCallOptions = {}
+  ): Promise<Entry<object>> {
+    return callForItem('update', options, { id, content: patch })
+  }
+
+  async function remove (id: Id, options: WriteCallOptions = {}): Promise<void> {
+    await runCall({ collection: host.name, id }, async () => {
+      const { operation } = await openCall(host, actionInfos.remove, options, { id })
+      return operation.steps.run(operation)
+    })
+  }
+
+  async function transaction<Result> (work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
+    return runWork(host, work)
+  }
+
+  const calls: CollectionCalls<object> = {
+    create: withCallTrace(host, 'create', create),
+    read: withCallTrace(host, 'read', read),
+    list,
+    pages,
+    replace: withCallTrace(host, 'replace', replace),
+    update: withCallTrace(host, 'update', update),
+    remove: withCallTrace(host, 'remove', remove),
+    transaction,
+    ...createBulkCalls(host),
+    ...createAggregateCall(host),
+    ...createActionCalls(host)
+  }
+  // The functions above do not know the type of the items.
+  return calls as unknown as CollectionCalls<Item, Adds>
+}
+
+/** Runs a call. A problem that it returns or throws becomes a `ProblemError`. */
+async function runCall<Result> (target: CallTarget, work: () => Promise<Result | Problem>): Promise<Result> {
+  try {
+    const result = await work()
+    if (result instanceof Problem) throw result
+    return result
+  } catch (thrown) {
+    const error = thrown instanceof HookError ? thrown.cause : thrown
+    if (error instanceof Problem) throw new ProblemError(error, target)
+    // Such as that of a timeout.
+    const { problem: known } = Object(error) as { problem?: unknown }
+    const isRefused = error instanceof ProblemError
+    if (known instanceof Problem && !isRefused) throw new ProblemError(known, target, { cause: error })
+    // The refused call of a hook or a custom action, which is not about this one.
+    if (isRefused) throw new ProblemError(toOuterProblem(error), target, { cause: error })
+    throw error
+  }
+}
+
+/** The methods for several items. */
+function createBulkCalls (host: CallHost): Record<string, unknown> {
+  const target = { collection: host.name }
+
+  async function createMany (bulk: BulkAction, items: unknown, options: CallOptions = {}): Promise<unknown> {
+    if (!Array.isArray(items)) throw new TypeError('createMany() takes an array of items.')
+    return runCall(target, async () => {
+      const { operation, toStored } = await openCall(host, toBulkInfo(bulk), options, { content: items })
+      const outcome = await operation.steps.run(operation)
+      // An array leads to entries.
+      return outcome instanceof Problem ? outcome : (outcome as ManyOutcome).entries.map((entry) => toStored(entry))
+    })
+  }
+
+  async function writeMany (
+    bulk: BulkAction,
+    query: object,
+    { patch, options = {} }: { patch?: unknown, options: CallOptions | undefined }
+  ): Promise<MatchedItems> {
+    return runCall(target, async () => {
+      const open = await openCall(host, toBulkInfo(bulk), options, { content: patch })
+      const given = toQuery(host, query, manyQueryNames)
+      if (given instanceof Problem) return given
+      const outcome = await open.operation.steps.run(withQuery(open.operation, given))
+      if (outcome instanceof Problem) return outcome
+      const { ids } = outcome as MatchedOutcome
+      return { count: ids.length, ids }
+    })
+  }
+
+  const methods: Readonly<Record<BulkAction['name'], (bulk: BulkAction) => unknown>> = {
+    create (bulk) {
+      const call = withCallTrace(host, 'create', createMany)
+      return (items: unknown, options?: CallOptions) => call(bulk, items, options)
+    },
+    update (bulk) {
+      const call = withCallTrace(host, 'update', writeMany)
+      return (query: object, patch: unknown, options?: CallOptions) => call(bulk, query, { patch, options })
+    },
+    remove (bulk) {
+      const call = withCallTrace(host, 'remove', writeMany)
+      return (query: object, options?: CallOptions) => call(bulk, query, { options })
+    }
+  }
+  return Object.fromEntries([...host.bulk.values()].map((bulk) => [`${bulk.name}Many`, methods[bulk.name](bulk)]))
+}
+
+type ManyOutcome = Extract<Outcome, { kind: 'many' }>
+type MatchedOutcome = Extract<Outcome, { kind: 'matched' }>
+
+/** The method for figures over groups of items. */
+function createAggregateCall (host: CallHost): Record<string, unknown> {
+  const { aggregate } = host
+  if (aggregate === undefined) return {}
+
+  async function callAggregate (query: object = {}, options: CallOptions = {}): Promise<object> {
+    return runCall({ collection: host.name }, async () => {
+      const { operation } = await openCall(host, toAggregateInfo(aggregate!), options)
+      const given = toQuery(host, query, aggregateQueryNames)
+      if (given instanceof Problem) return given
+      const outcome = await operation.steps.run(changeOperation(operation, {
+        getRawQuery: () => given.value,
+        query () {
+          // A copy of an object is one.
+          return aggregate!.parseObject(this.view!.lists, given.value as object)
+        }
+      }))
+      // An aggregate leads to groups.
+      return outcome instanceof Problem ? outcome : (outcome as GroupsOutcome).output
+    })
+  }
+
+  return { aggregate: withCallTrace(host, 'list', callAggregate) }
+}
+
+/** The methods for custom actions. */
+function createActionCalls (host: CallHost): Record<string, unknown> {
+  async function callAction (
+    action: CustomAction,
+    { id, input = {}, options = {} }: { id?: Id, input: object | undefined, options: WriteCallOptions | undefined }
+  ): Promise<unknown> {
+    return runCall({ collection: host.name, id }, async () => {
+      const parts = { id, content: input }
+      const { operation, toStored } = await openCall(host, toActionInfo(action), options, parts)
+      const outcome = await operation.steps.run(operation)
+      if (outcome instanceof Problem) return outcome
+      // A custom action leads to an output or an entry, or to neither.
+      const { output, entry } = outcome as Extract<Outcome, { kind: 'output' }>
+      return output ?? (entry && toStored(entry))
+    })
+  }
+  return Object.fromEntries([...host.actions].map(([name, action]) => {
+    const call = withCallTrace(host, name, callAction)
+    return [
+      name,
+      action.at === 'item'
+        ? (id: Id, input?: object, options?: WriteCallOptions) => call(action, { id, input, options })
+        : (input?: object, options?: WriteCallOptions) => call(action, { input, options })
+    ]
+  }))
+}
+
+interface CallParts {
+  readonly id?: Id | undefined
+  readonly content?: unknown
+}
+
+/** Authorizes the caller, if there is one. Throws if it may not call the action. */
+async function openCall (
+  host: CallHost,
+  action: ActionInfo,
+  options: WriteCallOptions,
+  { id, content }: CallParts = {}
+): Promise<OpenCall> {
+  checkOptions(options)
+  const collection = host.findCollection()
+  const given = options.transaction ?? host.transaction
+  const transaction = given && toOpenTransaction(given)
+  const storage = transaction?.join(collection) ?? collection.storage
+  if (transaction === undefined) checkOutsideCall(collection)
+  const { signal = transaction?.signal ?? neverAborted, ifMatch, caller } = options
+  signal.throwIfAborted()
+  const isApp = !('caller' in options)
+  // The conditions of a write to several items read.
+  const other = action.bulk?.run === undefined ? undefined : 'list'
+  const access = isApp ? undefined : await authorizeCall(collection, { action: action.name, other }, caller)
+  const withinParent = access && createParentFilter(collection, access.parentScope?.filter)
+  const view = isApp ? getAppView(collection) : getView(collection, access?.hidden)
+  const presentation = view.present()
+  const format = collection.http.formats[0]!
+  const isCreate = action.name === 'create'
+  // Parsed once: the app may change its argument while the call runs.
+  const parsed = toContent(view, content, action)
+  const segment = id === undefined ? '' : String(id)
+  const givenIds = isCreate && isApp && !(parsed instanceof Problem) ? getGivenIds(collection, parsed.value) : []
+  if (givenIds instanceof Problem) throw givenIds
+  const operation: Operation = {
+    collection,
+    door: 'code',
+    action,
+    customAction: action.custom?.name,
+    steps: getSteps(collection, action, { door: 'code', isJoined: transaction !== undefined }),
+    segment,
+    id: action.at === 'item' ? collection.id.read(segment) : givenIds[0],
+    ids: action.bulk && givenIds,
+    fixed: undefined,
+    view,
+    caller,
+    initiator: isApp ? transaction?.initiator : caller,
+    isApp,
+    scope: access?.scope,
+    parentScope: access?.parentScope?.filter,
+    storage,
+    context: {
+      signal,
+      scope: joinFilters(joinFilters(access?.scope?.filter, access?.conditionScope?.filter), withinParent),
+      lock: transaction !== undefined
+    },
+    transaction,
+    log: host.log,
+    request: undefined,
+    // A list replaces both.
+    getRawQuery: () => ({}),
+    query: () => ({}),
+    content: () => parsed,
+    patch: (item) => parsed instanceof Problem ? parsed : applyParsedPatch(view.type, item, parsed.value),
+    // Code decides itself whether it needs a precondition.
+    check: ifMatch === undefined
+      ? undefined
+      : (entry) => {
+          const conditions = { headers: { 'if-match': ifMatch }, format, presentation, requiresMatch: false }
+          return checkPreconditions(conditions, entry)
+        },
+    canCreate: async () => isApp || isCallAllowed(collection, 'create', caller),
+    returnsRemoved: false
+  }
+  const toStored = (entry: StoredEntry<object>, related?: RelatedData): Entry<object> => ({
+    id: entry.id,
+    // A copy, which the app may change: the storage or another hook has the same item.
+    item: cloneJson(addRelated(isApp ? entry.item : view.type.show(entry.item), related?.addition?.add(entry))),
+    get tag () {
+      return buildEtag(presentation, view.type.getVersion(entry), format)
+    }
+  })
+  return { operation, toStored }
+}
+
+/** Items of a nested collection exist for a caller if their parents do. The call does not name a parent. */
+function createParentFilter (collection: Collection, scope: Filter | undefined): Filter | undefined {
+  const { name, attached: { parent } } = collection
+  if (parent === undefined) return undefined
+  if (canRelateToParent(collection, parent)) return buildParentFilter(parent, scope)
+  throw new TypeError(`A call for a caller cannot find out which items of ${name} it can read: ` +
+    `${name} is nested in ${parent.collection.name}, but their rows cannot be related. Store both in one database, ` +
+    'or call as the app itself, without the option caller.')
+}
+
+/** Runs the work in a transaction. */
+async function runWork<Result> (
+  { name, findCollection, transaction: outer }: CallHost,
+  work: (transaction: Transaction) => Promise<Result>
+): Promise<Result> {
+  if (outer !== undefined) return work(outer)
+  const collection = findCollection()
+  const { storage } = collection
+  if (storage.transaction === undefined || !storage.supports.transactions) {
+    throw new TransactionError(`Collection ${name}: the storage ${storage.name} has no transactions.`)
+  }
+  checkOutsideCall(collection)
+  const run = () => openTransaction({ collection, storage, progress: undefined }, async (_storage, transaction) => {
+    // In an object, since the app may return anything.
+    return { result: await transaction.callHook(() => work(transaction)) }
+  }, { signal: neverAborted })
+  // What the work throws is for its caller, unchanged.
+  const done = await run().catch((thrown: unknown) => { throw thrown instanceof HookError ? thrown.cause : thrown })
+  if ('result' in done) return done.result
+  throw new ProblemError(done instanceof Problem ? done : refusalToProblem(done), { collection: name })
+}
+
+const optionNames = new Set(['caller', 'ifMatch', 'signal', 'transaction'])
+
+/** For callers without TypeScript: a misspelled `caller` would grant everything. */
+function checkOptions (options: object): void {
+  const unknown = Object.keys(options).find((name) => !optionNames.has(name))
+  if (unknown === undefined) return
+  throw new TypeError(`A call has no option "${unknown}". Available options: ${[...optionNames].join(', ')}.`)
+}
+
+/** Returns a copy of the value as JSON has it, with the checks for content of requests. */
+function toJson (value: unknown): { readonly value: unknown } | Problem {
+  try {
+    return { value: parseIJson(Buffer.from(JSON.stringify(value) ?? '')) }
+  } catch (thrown) {
+    if (thrown instanceof Malformed) return problem('malformed-content', { detail: thrown.detail })
+    throw thrown
+  }
+}
+
+/** Returns a copy of what the app passes, without properties that are undefined. */
+function toContent ({ type }: View, content: unknown, { name }: ActionInfo): ParsedContent | Problem {
+  if (name === 'read' || name === 'list' || name === 'remove') return { value: undefined }
+  const json = toJson(content)
+  if (json instanceof Problem || (name !== 'create' && name !== 'replace')) return json
+  return type.checkHidden(json.value) ?? json
+}
+
+/** The app may choose the id of a new item that the library would generate otherwise: it may import items. */
+function getGivenId ({ id: { property, create, read } }: Collection, content: unknown): Id | Problem | undefined {
+  const given = isObject(content) && create !== undefined ? content[property] : undefined
+  if (given === undefined) return undefined
+  const id = read(String(given))
+  return id === given ? id : validationProblem([{ pointer: toPointer([property]), message: 'is not a valid id' }])
+}
+
+/** The same for one item or several. The problem has the index of the item. */
+function getGivenIds (collection: Collection, content: unknown): Array<Id | undefined> | Problem {
+  if (!Array.isArray(content)) {
+    const id = getGivenId(collection, content)
+    return id instanceof Problem ? id : [id]
+  }
+  const ids: Array<Id | undefined> = []
+  for (const [index, item] of content.entries()) {
+    const id = getGivenId(collection, item)
+    if (id instanceof Problem) {
+      const pointer = toPointer([String(index), collection.id.property])
+      return validationProblem([{ pointer, message: 'is not a valid id' }])
+    }
+    ids.push(id)
+  }
+  return ids
+}
+
+const queryNames: readonly string[] = ['filter', 'sort', 'q', 'limit', 'cursor', 'offset', 'count', 'expand']
+const manyQueryNames: readonly string[] = ['filter', 'q']
+const aggregateQueryNames: readonly string[] = [
+  'by', 'count', 'distinct', 'sum', 'avg', 'min', 'max', 'filter', 'q', 'sort', 'limit'
+]
+
+/** A query of code, as the content of QUERY has it. */
+interface GivenQuery {
+  readonly value: unknown
+}
+
+/** Returns a copy of what the app passes. */
+function toQuery ({ hasRelations }: CallHost, query: object, names: readonly string[]): GivenQuery | Problem {
+  const known = hasRelations ? names : names.filter((name) => name !== 'expand')
+  const unknown = Object.keys(query).find((name) => !known.includes(name))
+  if (unknown !== undefined) {
+    throw new TypeError(`A query has no property "${unknown}". Available properties: ${known.join(', ')}.`)
+  }
+  checkFilters(query)
+  return toJson(query)
+}
+
+/** Refuses a value that is undefined in a filter, also in one of `expand`: without it, the filter matches more. */
+function checkFilters (value: unknown, at: readonly string[] = [], isInFilter = false): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, given] of Object.entries(value) as Array<[string, unknown]>) {
+    const path = [...at, name]
+    const inner = isObject(given) && typeof given.toJSON === 'function' ? given.toJSON() as unknown : given
+    if (isInFilter && isOmittedInJson(inner)) {
+      throw new TypeError(`The query has no value at ${path.join('.')}. Remove the property from the filter ` +
+        'if it must not be compared, or use its operator null for items without a value.')
+    }
+    checkFilters(inner, path, isInFilter || name === 'filter')
+  }
+}
+
+/** `JSON.stringify()` leaves out properties with these values. */
+function isOmittedInJson (value: unknown): boolean {
+  return value === undefined || typeof value === 'function' || typeof value === 'symbol'
+}
+
+/** The operation with a query. Layers may change the view by which it is parsed. */
+function withQuery (operation: Operation, given: GivenQuery, defaults: ListQuery = {}): Operation {
+  return changeOperation(operation, {
+    getRawQuery: () => given.value,
+    query () {
+      const listQuery = parseQueryContent(this.view!.lists, given.value)
+      return listQuery instanceof Problem ? listQuery : { ...defaults, ...listQuery }
+    }
+  })
+}
+
+function addRelated (item: object, addition: object | undefined): object {
+  return addition === undefined ? item : { ...item, ...addition }
+}

@@ -1,0 +1,242 @@
+import type {
+  FastifyReply,
+  FastifyRequest,
+  onSendAsyncHookHandler,
+  preSerializationHookHandler,
+  RouteHandlerMethod
+} from 'fastify'
+import type { AnyActionName } from '../../engine/action.ts'
+import type { Headers, Response } from './response.ts'
+import type { Action } from './trace-action.ts'
+import { RequestContext } from './request.ts'
+import type { Collection } from '../../engine/collection.ts'
+import { ActionError, errorToProblem, HookError, logFailure } from '../../errors/failure.ts'
+import type { Format, Formatted } from '../../formats/format.ts'
+import { findAllowed, getDependentActions, getVaryHeaders } from '../../engine/access/authorize.ts'
+import { mergePolicies } from '../../http/cache-control.ts'
+import type { CachePolicy } from '../../http/cache-control.ts'
+import { formatPreferenceApplied, parsePreferences } from '../../http/prefer.ts'
+import { Problem, problem } from '../../http/problems.ts'
+import { mergeVary } from '../../http/vary.ts'
+import { findState } from './request-state.ts'
+import type { Authorization } from './request-state.ts'
+import { joinFilters } from '../../storage/filter.ts'
+import { negotiateFormat, notAcceptable } from './headers.ts'
+import { findPlace } from '../../engine/access/parent.ts'
+import type { Place } from '../../engine/access/parent.ts'
+import { checkEncoding, checkQuery } from '../../query/check-query.ts'
+import { checkOutsideCall } from '../../engine/transaction.ts'
+import { prepareReply, noStore, prepareProblem, safeMethods, setHeaders } from './reply.ts'
+import type { ProblemSource } from './reply.ts'
+import { addDescriptionLink } from './links.ts'
+import { normalizePath } from './request.ts'
+import type { Request } from './request.ts'
+import { getView } from '../../engine/view.ts'
+import type { View } from '../../engine/view.ts'
+import type { Presentation } from './presentation.ts'
+
+export interface HandlerOptions {
+  readonly action: Action
+  /** Whether the action accepts a query string and checks it itself. */
+  readonly takesQuery: boolean
+  /** The policy of successful responses. */
+  readonly cache: CachePolicy
+  /** Whether the request is refused if the client accepts none of the formats. */
+  readonly needsFormat: boolean
+  /** The end of the path that does not belong to the collection or the item, such as the name of a custom action. */
+  readonly customAction: string | undefined
+  /** Whether requests need a precondition. */
+  readonly requiresMatch: boolean
+}
+
+/** Creates the handler of an action: converts the Fastify request, runs the action, and sends its result. */
+export function createHandler (collection: Collection, options: HandlerOptions): RouteHandlerMethod {
+  const { action, takesQuery, needsFormat } = options
+  const dependentActions = getDependentActions(collection)
+  const { parent } = collection.attached
+  // A response within an item also says that the item exists.
+  const cache = parent === undefined
+    ? options.cache
+    : mergePolicies(options.cache, [parent.collection.http.cache.read])
+  const varied = mergeVary(undefined, 'Accept', ...getVaryHeaders(collection, cache))
+
+  function send (response: Response, reply: FastifyReply): Formatted | undefined {
+    const isSafe = safeMethods.has(reply.request.method)
+    if (collection.http.groups !== undefined && (response.status < 300 || isSafe)) {
+      setHeaders(isSafe ? collection.http.groups.read : collection.http.groups.write, reply)
+    }
+    const { applied, vary, policies = [] } = response
+    if (applied !== undefined) reply.header('preference-applied', formatPreferenceApplied(applied))
+    const mustNotBeStored = response.dependsOnCaller === true && cache.dependsOnCaller !== true
+    const policy = mustNotBeStored ? noStore.policy : mergePolicies(cache, policies)
+    const headers = addDescriptionLink(collection, response.headers)
+    const caching = { policy, varied: vary === undefined ? varied : mergeVary(varied, ...vary) }
+    return prepareReply(headers === response.headers ? response : { ...response, headers }, caching, reply)
+  }
+
+  return async function (incoming, reply) {
+    try {
+      checkOutsideCall(collection)
+      const state = findState(incoming)
+      const format = state?.format ?? negotiateFormat(collection.http, incoming.headers.accept)
+      if (format === undefined && needsFormat) return prepareProblem(collection, notAcceptable(collection.http), reply)
+      const place = findPlace(parent, incoming.params)
+      if (place instanceof Problem) return prepareProblem(collection, place, reply)
+      const authorization = state?.authorization
+      const scope = joinFilters(authorization?.scope?.filter, authorization?.conditionScope?.filter)
+      const context = new RequestContext(reply.raw, place === undefined ? scope : joinFilters(place.scope, scope))
+      const view = getView(collection, authorization?.hidden)
+      const presentation = dependentActions === undefined
+        ? view.present()
+        : view.present(await findAllowed(collection.access!, dependentActions, incoming))
+      const request = toRequest({
+        place,
+        authorization,
+        context,
+        view,
+        presentation,
+        format: format ?? collection.http.formats[0]!,
+        mediaType: state?.mediaType,
+        options
+      }, reply)
+      const invalid = checkEncoding(request.search) ?? (takesQuery ? undefined : checkQuery(request))
+      if (invalid !== undefined) return prepareProblem(collection, invalid, reply)
+      const result = await action(request)
+      context.end()
+      return result instanceof Problem ? prepareProblem(collection, result, reply) : send(result, reply)
+    } catch (thrown) {
+      // A storage or a function of the definition can throw a problem on purpose.
+      if (thrown instanceof Problem) return prepareProblem(collection, thrown, reply)
+      // Everything else is handled like any other error of the app, so that its onError hooks see it.
+      throw thrown instanceof HookError ? thrown.cause : new ActionError(thrown)
+    }
+  }
+}
+
+/** RFC 9110, section 9.3.7: returns the headers that describe the resource. */
+export type GetOptionsHeaders = (incoming: FastifyRequest) => Headers | Promise<Headers>
+
+interface OptionsHandlers {
+  readonly handler: RouteHandlerMethod
+  readonly onSend: onSendAsyncHookHandler
+}
+
+/**
+ * Creates the handler of OPTIONS, which ignores preconditions, and a hook for requests that do not reach it:
+ * @fastify/cors responds to every OPTIONS itself. A preflight is left to it.
+ */
+export function createOptionsHandlers (collection: ProblemSource, getHeaders: GetOptionsHeaders): OptionsHandlers {
+  async function prepare (incoming: FastifyRequest, reply: FastifyReply): Promise<undefined> {
+    const headers = addDescriptionLink(collection, await getHeaders(incoming))
+    prepareReply({ status: 204, headers, content: undefined }, noStore, reply)
+  }
+  return {
+    handler: prepare,
+    async onSend (incoming, reply, payload) {
+      const isPreflight = incoming.headers['access-control-request-method'] !== undefined
+      if (isPreflight || reply.statusCode >= 300 || reply.hasHeader('allow')) return payload
+      // RFC 9110, section 8.6: a 204 has none.
+      reply.removeHeader('content-length')
+      return prepare(incoming, reply)
+    }
+  }
+}
+
+/** Creates the handler of paths that no item can have. */
+export function createNotFoundHandler (collection: Collection): RouteHandlerMethod {
+  return async (_incoming, reply) => prepareProblem(collection, problem('not-found'), reply)
+}
+
+/**
+ * Creates the handler of all errors below the collection: of its hooks, of those of the app, and of Fastify itself.
+ * `action` is undefined for routes that belong to none.
+ */
+export function createErrorHandler (collection: Collection, action?: AnyActionName) {
+  const target = { collection: collection.name, ...action !== undefined && { action } }
+  return function (error: unknown, incoming: FastifyRequest, reply: FastifyReply): FastifyReply {
+    // If a hook fails after the action, the reply has headers of a response that is not sent.
+    for (const header of responseHeaders) reply.removeHeader(header)
+    try {
+      const known = errorToProblem(error, reply.statusCode, reply.hasHeader('retry-after'))
+      logFailure(incoming.log, error, known, target)
+      return reply.send(prepareProblem(collection, known, reply))
+    } catch (err) {
+      // Reading the error or rendering the problem has failed.
+      incoming.log.error({ ...target, err }, 'request failed')
+      return reply.send(prepareProblem(collection, problem('internal-error'), reply))
+    }
+  }
+}
+
+/**
+ * Creates a hook for errors that plugins and hooks of the app send as objects, as @fastify/bearer-auth does: they
+ * become problems. Fastify skips the hook for texts, so it costs the responses of actions nothing.
+ */
+export function createErrorConverter (collection: ProblemSource): preSerializationHookHandler<unknown> {
+  return function (_incoming, reply, payload, done) {
+    const isProblem = String(reply.getHeader('content-type')).startsWith('application/problem+json')
+    if (reply.statusCode < 400 || isProblem) return done(null, payload)
+    const { message, error } = Object(payload) as { message?: unknown, error?: unknown }
+    const known = errorToProblem({ message: message ?? error }, reply.statusCode, reply.hasHeader('retry-after'))
+    done(null, prepareProblem(collection, known, reply))
+  }
+}
+
+/** The headers that only the response of an action has. */
+const responseHeaders = [
+  'etag',
+  'last-modified',
+  'location',
+  'content-location',
+  'preference-applied',
+  'idempotent-replayed',
+  'cache-groups',
+  'cache-group-invalidation'
+]
+
+interface RequestParts {
+  readonly place: Place | undefined
+  readonly authorization: Authorization | undefined
+  readonly context: RequestContext
+  readonly view: View
+  readonly presentation: Presentation
+  readonly format: Format
+  readonly mediaType: string | undefined
+  readonly options: HandlerOptions
+}
+
+function toRequest (parts: RequestParts, reply: FastifyReply): Request {
+  const { place, authorization, context, view, presentation, format, mediaType } = parts
+  const { customAction, requiresMatch } = parts.options
+  const incoming = reply.request
+  const { url, headers } = incoming
+  const preferences = parsePreferences(headers.prefer as string | undefined)
+  const { id, '*': rest } = incoming.params as { id?: string, '*'?: string }
+  const queryStart = url.indexOf('?')
+  const path = normalizePath(url)
+  return {
+    // The client may have encoded characters of the name.
+    path: customAction === undefined ? path : path.slice(0, path.lastIndexOf('/')),
+    customAction,
+    search: queryStart < 0 ? '' : url.slice(queryStart + 1),
+    // The wildcard comes first: a prefix may have a parameter `id` as well.
+    segment: rest ?? id ?? '',
+    query: incoming.query as Request['query'],
+    headers,
+    mediaType,
+    content: incoming.body as Buffer | undefined,
+    format,
+    view,
+    presentation,
+    requiresMatch,
+    // A caller who may write but not read gets no content.
+    preferences: authorization?.canRead === false ? { ...preferences, return: 'minimal' } : preferences,
+    fixed: place?.fixed,
+    context,
+    caller: authorization?.caller,
+    scope: authorization?.scope,
+    parentScope: authorization?.parentScope?.filter,
+    log: incoming.log,
+    original: incoming
+  }
+}

@@ -1,0 +1,34 @@
+import type { RouteOptions } from '../../engine/definition.ts'
+
+const hooks = [
+  'onRequest',
+  'preParsing',
+  'preValidation',
+  'preHandler',
+  'preSerialization',
+  'onSend',
+  'onResponse',
+  'onTimeout',
+  'onError',
+  'onRequestAbort'
+] as const
+
+/** Options of `app.register()` that Fastify reads itself. */
+export const registerOptions = ['prefix', 'logLevel', 'logSerializers']
+
+/** Merges options of Fastify routes: hooks add up in this order, each once; of other options, the last one counts. */
+export function mergeRouteOptions (...options: readonly RouteOptions[]): RouteOptions {
+  const route: Record<string, unknown> = Object.assign({}, ...options)
+  for (const hook of hooks) {
+    const functions = options.flatMap((option) => option[hook] ?? [])
+    if (functions.length > 0) route[hook] = [...new Set(functions)]
+  }
+  return route
+}
+
+/** For OPTIONS and 405, which need no credentials and read no content. */
+export function omitHooks (options: RouteOptions): RouteOptions {
+  const route: Record<string, unknown> = { ...options }
+  for (const hook of hooks) delete route[hook]
+  return route
+}
