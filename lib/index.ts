@@ -78,7 +78,7 @@ function warnOfRepeatedName (prefix: string, name: string): void {
 const plugin = fastifyPlugin(collection, { name: 'fastify-collections', fastify: '5.x', encapsulate: true })
 
 export default plugin
-export { allowedActions } from './engine/access/authorize.ts'
+export { allowedActions } from './engine/access/evaluate.ts'
 export { corsOptions } from './app/cors.ts'
 export type { CorsOptions } from './app/cors.ts'
 export { define, defineWith } from './define/define.ts'

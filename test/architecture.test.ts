@@ -80,7 +80,6 @@ test('docs/architecture.md lists every folder and every file of the root, and no
 /** Imports of folders above. What HTTP alone needs leaves the engine one by one. */
 const goUp = [
   'define/option-table.ts imports doors/http/route-options.ts',
-  'engine/access/authorize.ts imports doors/http/request-state.ts',
   'engine/collection.ts imports doors/http/presentation.ts',
   'engine/feature.ts imports doors/http/presentation.ts',
   'engine/feature.ts imports openapi/components.ts',

@@ -58,15 +58,7 @@ export const list: Run = async (operation) => {
 
 /** Replaces an item, or creates it if the definition and the caller's rights allow that. */
 export const replace: Run = (operation) => {
-  const mayCreate = operation.collection.put.create && operation.id !== undefined
-  return mayCreate ? replaceOrCreate(operation) : replaceItem(operation, false)
-}
-
-async function replaceOrCreate (operation: Operation): Promise<Outcome | Problem> {
-  return replaceItem(operation, await operation.canCreate())
-}
-
-function replaceItem (operation: Operation, canCreate: boolean): Promise<Outcome | Problem> {
+  const canCreate = operation.collection.put.create && operation.id !== undefined && operation.canCreate
   return writeItem(operation, 'before', (before) => {
     if (before === undefined && !canCreate) return Promise.resolve(problem('not-found'))
     return decideFromContent(operation, 'replace', before)

@@ -82,7 +82,7 @@ export interface Operation {
   /** The preconditions; undefined if there are none: then a DELETE need not read the item. */
   readonly check?: ((entry: Entry<object> | undefined) => Problem | undefined) | undefined
   /** Whether a PUT may create the item. */
-  canCreate (): Promise<boolean>
+  readonly canCreate: boolean
   /** Whether the outcome of a DELETE needs the item. */
   readonly returnsRemoved: boolean
   /** Set by layers. Called in the transaction of the write, with the outcome. A problem rolls it back. */

@@ -1,4 +1,4 @@
-import { evaluateRule } from '../engine/access/authorize.ts'
+import { evaluateRule } from '../engine/access/evaluate.ts'
 import { checkRule } from '../engine/access/rules.ts'
 import type { Rule } from '../engine/access/rules.ts'
 import { BadSchema } from '../errors/errors.ts'

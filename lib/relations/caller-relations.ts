@@ -1,14 +1,10 @@
-import { authorizeCallAlone, evaluateAccess } from '../engine/access/authorize.ts'
+import { authorize, getAppAccess, Refused } from '../engine/access/authorize.ts'
 import { buildParentFilter } from '../engine/access/parent.ts'
 import { dependsOnCaller } from '../engine/access/rules.ts'
-import { readScope } from '../engine/access/scope.ts'
-import { findHidden } from '../engine/access/visible.ts'
 import type { Collection, Served } from '../engine/collection.ts'
 import type { Operation } from '../engine/operation.ts'
-import { getAppView, getView } from '../engine/view.ts'
 import type { View } from '../engine/view.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
-import { Problem } from '../http/problems.ts'
 import type { Lists } from '../query/lists.ts'
 import { joinFilters } from '../storage/filter.ts'
 import type { Filter } from '../storage/contract.ts'
@@ -135,25 +131,12 @@ export class RelationAccess {
     collection: Collection,
     action: 'list' | 'read'
   ): Promise<Omit<Reading, 'lists'> | undefined> {
-    const { isApp, request, caller } = this.#source
-    if (isApp) return { view: getAppView(collection), scope: undefined }
-    if (request === undefined) {
-      const actions = { action, other: undefined }
-      const allowed = await authorizeCallAlone(collection, actions, caller).catch(refusedToUndefined)
-      return allowed && { view: getView(collection, allowed.hidden), scope: allowed.scope?.filter }
-    }
-    const { access } = collection
-    const result = access && await evaluateAccess(access, action, request)
-    if (result?.refusal !== undefined) return undefined
-    const context = { action, caller: result?.caller, request }
-    const scope = await readScope(collection, context)
-    return { view: getView(collection, await findHidden(collection, context)), scope: scope?.filter }
+    const access = this.#source.isApp
+      ? getAppAccess(collection)
+      : await authorize(collection, { action, isNested: false }, this.#source)
+    if (access instanceof Refused) return undefined
+    return { view: access.view, scope: access.scope?.filter }
   }
-}
-
-/** A caller that may not read the collection gets nothing of it. Other errors are failures. */
-function refusedToUndefined (thrown: unknown): undefined {
-  if (!(thrown instanceof Problem)) throw thrown
 }
 
 const noRelations: CallerRelations = { names: [], opened: new Map() }

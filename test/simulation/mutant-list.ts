@@ -17,41 +17,48 @@ const inFile = (file: string, tests: readonly string[], edits: readonly Edit[]):
 }
 
 const access = [
-  ...inFile('engine/access/authorize.ts', ['engine/access/access', 'engine/access/scope', 'doors/code/calls'], [
+  ...inFile('engine/access/evaluate.ts', ['engine/access/access', 'doors/code/calls'], [
     {
       promise: 'a rule that does not return true refuses the caller',
       old: 'if (verdict === true) return undefined',
       next: 'if (verdict !== undefined) return undefined'
-    },
+    }
+  ]),
+  ...inFile('engine/access/authorize.ts', ['engine/access/access', 'engine/access/scope', 'doors/code/calls'], [
     {
       promise: 'a rule of a request refuses it',
-      old: 'if (refusal !== undefined) throw refusal\n  return caller',
-      next: 'return caller'
+      old: 'if (result?.refusal !== undefined) return',
+      next: 'if (result?.refusal !== undefined && source.request === undefined) return'
     },
     {
       promise: 'a rule of a call refuses it',
-      old: 'if (refusal !== undefined) throw refusal\n  }',
-      next: '}'
+      old: 'if (result?.refusal !== undefined) return',
+      next: 'if (result?.refusal !== undefined && source.request !== undefined) return'
     },
     {
       promise: 'a call has the scope of its caller',
-      old: 'scope: await readScope(collection, context),\n    conditionScope: otherContext',
-      next: 'scope: undefined,\n    conditionScope: otherContext'
+      old: 'for (const action of actions) scopes.push',
+      next: 'for (const action of actions) if (source.request !== undefined) scopes.push'
     },
     {
       promise: 'a request has the scope of its caller',
-      old: 'const scope = await readScope(collection, { caller, action, request: incoming })\n    const conditionScope',
-      next: 'const scope = undefined\n    const conditionScope'
+      old: 'for (const action of actions) scopes.push',
+      next: 'for (const action of actions) if (source.request === undefined) scopes.push'
     },
     {
       promise: 'a property that is hidden is hidden from calls',
-      old: 'hidden: await findHidden(collection, context)',
-      next: 'hidden: undefined'
+      old: 'getView(collection, await',
+      next: 'getView(collection, request === undefined ? undefined : await'
     },
     {
       promise: 'a property that is hidden is hidden from requests',
-      old: 'const hidden = await findHidden(collection, { caller, request: incoming })',
-      next: 'const hidden = undefined'
+      old: 'getView(collection, await',
+      next: 'getView(collection, request !== undefined ? undefined : await'
+    },
+    {
+      promise: 'a PUT that creates needs the rule of create',
+      old: "put.create && await isAllowed(collection, 'create', source)",
+      next: 'put.create'
     }
   ]),
   ...inFile('engine/access/scope.ts', ['engine/access/scope'], [
@@ -100,11 +107,6 @@ const access = [
     }
   ]),
   ...inFile('engine/actions.ts', ['engine/access/access', 'doors/http/methods', 'engine/transactions'], [
-    {
-      promise: 'a PUT that creates needs the rule of create',
-      old: 'replaceItem(operation, await operation.canCreate())',
-      next: 'replaceItem(operation, true)'
-    },
     {
       promise: 'a PUT creates only if the definition allows that',
       old: 'if (before === undefined && !canCreate)',
@@ -561,18 +563,18 @@ const features = [
   ...inFile('relations/caller-relations.ts', ['relations/access'], [
     {
       promise: 'an included item is in the scope of the caller',
-      old: 'return { view: getView(collection, await findHidden(collection, context)), scope: scope?.filter }',
-      next: 'return { view: getView(collection, await findHidden(collection, context)), scope: scope && undefined }'
+      old: 'return { view: access.view, scope: access.scope?.filter }',
+      next: 'return { view: access.view, scope: undefined }'
     },
     {
       promise: 'an included item has no hidden properties',
-      old: 'return { view: getView(collection, await findHidden(collection, context)), scope: scope?.filter }',
-      next: 'return { view: getView(collection, undefined), scope: scope?.filter }'
+      old: 'return { view: access.view, scope: access.scope?.filter }',
+      next: 'return { view: getAppAccess(collection).view, scope: access.scope?.filter }'
     },
     {
-      promise: 'the same for calls',
-      old: 'return allowed && { view: getView(collection, allowed.hidden), scope: allowed.scope?.filter }',
-      next: 'return allowed && { view: getAppView(collection), scope: undefined }'
+      promise: 'a collection that refuses the caller is not included',
+      old: 'if (access instanceof Refused) return undefined',
+      next: 'if (access instanceof Refused) return { view: getAppAccess(collection).view, scope: undefined }'
     }
   ])
 ]
@@ -646,8 +648,8 @@ const batch = [
     },
     {
       promise: 'a part that creates needs the rule of create',
-      old: 'canCreate: async () => canCreate,',
-      next: 'canCreate: async () => true,'
+      old: 'canCreate: access.canCreate,',
+      next: 'canCreate: true,'
     },
     {
       promise: 'the preconditions of a part are compared',
@@ -687,8 +689,8 @@ const batch = [
   ...inFile('doors/batch/prepare-part.ts', ['doors/batch/batch', 'doors/batch/rules'], [
     {
       promise: 'each part has the rules of its action',
-      old: 'isProtected(collection) ? await authorize(collection, action.name)(request) : undefined',
-      next: "isProtected(collection) ? await authorize(collection, 'read')(request) : undefined"
+      old: 'await requireAccess(collection, { action: action.name }, source)',
+      next: "await requireAccess(collection, { action: 'read' }, source)"
     }
   ])
 ]

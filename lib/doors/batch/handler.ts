@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isProtected } from '../../engine/access/authorize.ts'
+import { isProtected } from '../../engine/access/caller-dependence.ts'
 import type { Collection } from '../../engine/collection.ts'
 import type { Progress } from '../../engine/progress.ts'
 import { createReceiptRunner } from '../../engine/receipts.ts'

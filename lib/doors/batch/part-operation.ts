@@ -26,13 +26,13 @@ export function toOperation (
   content: unknown,
   { transaction, lock }: Joined
 ): Operation | Problem {
-  const { target: { collection, action, depth }, authorization, view, own, canCreate, decisions } = part
+  const { target: { collection, action, depth }, access, own, decisions } = part
   const { request, address } = own
   const place = findPlace(collection.attached.parent, address.parameters)
   if (place instanceof Problem) return place
   const invalid = checkRequest(part)
   if (invalid !== undefined) return invalid
-  const scope = authorization?.scope
+  const { view, caller, scope } = access
   const segment = action.at === 'item' ? address.segments[depth]! : ''
   const parsed = readContent(part, content)
   const operation: Operation = {
@@ -45,11 +45,11 @@ export function toOperation (
     id: action.at === 'item' ? collection.id.read(segment) : undefined,
     fixed: place?.fixed,
     view,
-    caller: authorization?.caller,
-    initiator: authorization?.caller,
+    caller,
+    initiator: caller,
     isApp: false,
     scope,
-    parentScope: authorization?.parentScope?.filter,
+    parentScope: access.parentScope?.filter,
     storage: transaction.join(collection),
     context: { signal: transaction.signal, scope: joinFilters(place?.scope, scope?.filter), lock },
     transaction,
@@ -63,7 +63,7 @@ export function toOperation (
     content: () => parsed,
     patch: (item) => parsed instanceof Problem ? parsed : applyParsedPatch(view.type, item, parsed.value),
     check: createCheck(part),
-    canCreate: async () => canCreate,
+    canCreate: access.canCreate,
     decisions,
     returnsRemoved: false
   }
@@ -92,10 +92,10 @@ function createCheck (part: PreparedPart): Operation['check'] {
   return (entry) => checkPreconditions(conditions, entry)
 }
 
-function readContent ({ target: { action }, view: { type } }: PreparedPart, content: unknown): ParsedContent | Problem {
+function readContent ({ target: { action }, access }: PreparedPart, content: unknown): ParsedContent | Problem {
   if (action.custom !== undefined) return { value: content === undefined ? {} : content }
   if (content === undefined) return problem('malformed-content', { detail: 'The part has no content.' })
-  const hidden = action.name === 'update' ? undefined : type.checkHidden(content)
+  const hidden = action.name === 'update' ? undefined : access.view.type.checkHidden(content)
   return hidden ?? { value: content }
 }
 

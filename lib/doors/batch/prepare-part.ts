@@ -1,20 +1,14 @@
 import type { Caller } from '../../engine/access/caller.ts'
 import type { FastifyRequest } from 'fastify'
-import {
-  authorize,
-  findAllowed,
-  getDependentActions,
-  isAllowed,
-  isProtected,
-  shareCallers
-} from '../../engine/access/authorize.ts'
-import type { Authorization } from '../http/request-state.ts'
+import { getOpenAccess, requireAccess } from '../../engine/access/authorize.ts'
+import type { Access } from '../../engine/access/authorize.ts'
+import { getDependentActions, isProtected } from '../../engine/access/caller-dependence.ts'
+import { findAllowed, fromRequest } from '../../engine/access/evaluate.ts'
+import { shareCallers } from '../../engine/access/identify.ts'
 import { decideEarly } from '../../engine/decisions.ts'
 import type { Decisions } from '../../engine/operation.ts'
 import { HookError } from '../../errors/failure.ts'
 import { problem } from '../../http/problems.ts'
-import { getView } from '../../engine/view.ts'
-import type { View } from '../../engine/view.ts'
 import type { Format } from '../../formats/format.ts'
 import type { Presentation } from '../http/presentation.ts'
 import { PartRequest, resolveAddress } from './part-request.ts'
@@ -29,14 +23,10 @@ export interface TargetedPart extends Part {
 
 /** A part whose caller is authorized. */
 export interface PreparedPart extends TargetedPart {
-  /** Undefined if the collection is open to everyone. */
-  readonly authorization: Authorization | undefined
-  readonly view: View
+  readonly access: Access
   readonly presentation: Presentation
   /** The format of its entity tags. */
   readonly format: Format
-  /** Whether a PUT may create the item. */
-  readonly canCreate: boolean
   /** What the rules that features need have decided. */
   readonly decisions: Decisions
   readonly own: PartRequest
@@ -44,26 +34,28 @@ export interface PreparedPart extends TargetedPart {
 
 /** Returns the caller, which all parts have in common. */
 export function findCaller (parts: readonly PreparedPart[]): Caller | undefined {
-  return parts.find(({ authorization }) => authorization !== undefined)?.authorization?.caller
+  return parts.find(({ target }) => isProtected(target.collection))?.access.caller
 }
 
 /** Authorizes the caller for a part, by the rules of its action. Throws if it may not call it. */
 export async function preparePart (original: FastifyRequest, part: Part, target: Target): Promise<PreparedPart> {
   const { collection, action } = target
-  const { access, put, http: { formats } } = collection
+  const { http: { formats } } = collection
   const own = new PartRequest(original, part, target)
   const { request } = own
   if (isProtected(collection)) checkPrefix(original, part, target)
   await shareCallers(collection, original, request)
-  const authorization = isProtected(collection) ? await authorize(collection, action.name)(request) : undefined
+  const source = fromRequest(request)
+  const access = isProtected(collection)
+    ? await requireAccess(collection, { action: action.name }, source)
+    : getOpenAccess(collection)
   const dependentActions = getDependentActions(collection)
-  const view = getView(collection, authorization?.hidden)
-  const allowed = dependentActions && await findAllowed(access!, dependentActions, request)
+  const allowed = dependentActions && await findAllowed(collection.access!, dependentActions, source)
   const decisions = await decideEarly(collection.attached.hooks.onRules, {
     collection,
     action,
-    view,
-    caller: authorization?.caller,
+    view: access.view,
+    caller: access.caller,
     isApp: false,
     request,
     getRawQuery: () => readNames(part, target)
@@ -71,12 +63,10 @@ export async function preparePart (original: FastifyRequest, part: Part, target:
   return {
     ...part,
     target,
-    authorization,
-    view,
-    presentation: view.present(allowed),
+    access,
+    presentation: access.view.present(allowed),
     // The content of a batch is JSON.
     format: formats.find(({ mediaType }) => mediaType === 'application/json') ?? formats[0]!,
-    canCreate: action.name === 'replace' && put.create && await isAllowed(collection, 'create', request),
     decisions,
     own
   }

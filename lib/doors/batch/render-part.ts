@@ -42,17 +42,17 @@ export function renderPart (part: PreparedPart, outcome: Outcome): PartResult | 
   }
 }
 
-function show ({ view: { type } }: PreparedPart, entry: Entry<object>, selection: Selection | undefined): object {
-  return applySelection(type, entry, selection)
+function show ({ access: { view } }: PreparedPart, entry: Entry<object>, selection: Selection | undefined): object {
+  return applySelection(view.type, entry, selection)
 }
 
-function getTag ({ presentation, format, view: { type } }: PreparedPart, entry: Entry<object>): string {
+function getTag ({ presentation, format, access: { view: { type } } }: PreparedPart, entry: Entry<object>): string {
   return buildEtag(presentation, type.getVersion(entry), format)
 }
 
 function renderRead (part: PreparedPart, outcome: EntryOutcome): PartResult | Problem {
   const { entry } = outcome
-  const { presentation, format, headers, view: { type } } = part
+  const { presentation, format, headers, access: { view: { type } } } = part
   const selection = getSelection(outcome)
   const version = selection === undefined ? type.getVersion(entry) : getSelectionVersion(type, entry, selection)
   const etag = buildEtag(presentation, version, format)
@@ -72,8 +72,8 @@ function renderWritten (part: PreparedPart, { entry, created }: Pick<EntryOutcom
   return { status: 201, etag, location: buildItemPath(getCollectionPath(part), entry.id), ...content }
 }
 
-function canRead ({ authorization }: PreparedPart): boolean {
-  return authorization?.canRead !== false
+function canRead ({ access }: PreparedPart): boolean {
+  return access.canRead
 }
 
 function showAll (part: PreparedPart, entries: ReadonlyArray<Entry<object>>): Pick<PartResult, 'content'> {

@@ -28,7 +28,7 @@ export function getReceiptKey (
   parts: readonly PreparedPart[],
   { key, path, headers }: KeyedBatch
 ): string {
-  const scopes = parts.map(({ authorization }) => authorization?.scope).filter((scope) => scope !== undefined)
+  const scopes = parts.map(({ access }) => access.scope).filter((scope) => scope !== undefined)
   const owner = getKeyOwner([collection, ...parts.map(({ target }) => target.collection)], {
     caller: findCaller(parts),
     headers,
@@ -66,8 +66,8 @@ export function formatAnswer (parts: readonly PreparedPart[], { results, texts }
   return JSON.stringify(answer)
 }
 
-function getPartVisibility ({ view, authorization }: PreparedPart): Visibility | undefined {
-  return getVisibility({ view, scope: authorization?.scope })
+function getPartVisibility ({ access }: PreparedPart): Visibility | undefined {
+  return getVisibility(access)
 }
 
 /** Returns the texts of the stored results. A caller who can no longer see as much gets a result without content. */
@@ -82,7 +82,7 @@ export function replayAnswer (
   const { results, visibility } = JSON.parse(answer) as StoredAnswer
   return results.map((result, index) => {
     const part = parts[index]!
-    const isVisible = part.authorization?.canRead !== false &&
+    const isVisible = part.access.canRead &&
       !dependsOnOthers(part) &&
       canSee(getPartVisibility(part), visibility[index] ?? undefined)
     return JSON.stringify(isVisible ? result : omitContent(result))

@@ -110,7 +110,7 @@ export async function runBatch (
 
 /** The properties that the caller does not see in one of the collections. */
 function findHidden (parts: readonly PreparedPart[]): ReadonlySet<string> {
-  return new Set(parts.flatMap(({ view: { type: { hidden } } }) => [...hidden ?? []]))
+  return new Set(parts.flatMap(({ access: { view: { type: { hidden } } } }) => [...hidden ?? []]))
 }
 
 /** As the HTTP door throws them: errors of the app as they are, and all others without what is not for clients. */

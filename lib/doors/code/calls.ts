@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { authorizeCall, isCallAllowed } from '../../engine/access/authorize.ts'
+import { getAppAccess, requireAccess } from '../../engine/access/authorize.ts'
 import { buildParentFilter, canRelateToParent } from '../../engine/access/parent.ts'
 import type { ActionName } from '../../engine/action.ts'
 import { withCallTrace } from '../http/trace-action.ts'
@@ -28,7 +28,6 @@ import type {
 import { applyParsedPatch } from '../http/patch.ts'
 import { checkPreconditions } from '../http/preconditions.ts'
 import { checkOutsideCall, openTransaction, toOpenTransaction, TransactionError } from '../../engine/transaction.ts'
-import { getAppView, getView } from '../../engine/view.ts'
 import type { View } from '../../engine/view.ts'
 import { HookError, ProblemError, toOuterProblem } from '../../errors/failure.ts'
 import type { CallTarget } from '../../errors/failure.ts'
@@ -304,7 +303,8 @@ function createActionCalls (host: CallHost): Record<string, unknown> {
       if (outcome instanceof Problem) return outcome
       // A custom action leads to an output or an entry, or to neither.
       const { output, entry } = outcome as Extract<Outcome, { kind: 'output' }>
-      return output ?? (entry && toStored(entry))
+      if (output === undefined) return entry && toStored(entry)
+      return operation.isApp ? output : action.showOutput(output)
     })
   }
   return Object.fromEntries([...host.actions].map(([name, action]) => {
@@ -341,9 +341,12 @@ async function openCall (
   const isApp = !('caller' in options)
   // The conditions of a write to several items read.
   const other = action.bulk?.run === undefined ? undefined : 'list'
-  const access = isApp ? undefined : await authorizeCall(collection, { action: action.name, other }, caller)
-  const withinParent = access && createParentFilter(collection, access.parentScope?.filter)
-  const view = isApp ? getAppView(collection) : getView(collection, access?.hidden)
+  const source = { caller, request: undefined }
+  const access = isApp
+    ? getAppAccess(collection)
+    : await requireAccess(collection, { action: action.name, other }, source)
+  const withinParent = isApp ? undefined : createParentFilter(collection, access.parentScope?.filter)
+  const { view } = access
   const presentation = view.present()
   const format = collection.http.formats[0]!
   const isCreate = action.name === 'create'
@@ -366,12 +369,12 @@ async function openCall (
     caller,
     initiator: isApp ? transaction?.initiator : caller,
     isApp,
-    scope: access?.scope,
-    parentScope: access?.parentScope?.filter,
+    scope: access.scope,
+    parentScope: access.parentScope?.filter,
     storage,
     context: {
       signal,
-      scope: joinFilters(joinFilters(access?.scope?.filter, access?.conditionScope?.filter), withinParent),
+      scope: joinFilters(joinFilters(access.scope?.filter, access.conditionScope?.filter), withinParent),
       lock: transaction !== undefined
     },
     transaction,
@@ -389,7 +392,7 @@ async function openCall (
           const conditions = { headers: { 'if-match': ifMatch }, format, presentation, requiresMatch: false }
           return checkPreconditions(conditions, entry)
         },
-    canCreate: async () => isApp || isCallAllowed(collection, 'create', caller),
+    canCreate: access.canCreate,
     returnsRemoved: false
   }
   const toStored = (entry: StoredEntry<object>, related?: RelatedData): Entry<object> => ({

@@ -12,14 +12,16 @@ import { RequestContext } from './request.ts'
 import type { Collection } from '../../engine/collection.ts'
 import { ActionError, errorToProblem, HookError, logFailure } from '../../errors/failure.ts'
 import type { Format, Formatted } from '../../formats/format.ts'
-import { findAllowed, getDependentActions, getVaryHeaders } from '../../engine/access/authorize.ts'
+import { getOpenAccess } from '../../engine/access/authorize.ts'
+import type { Access } from '../../engine/access/authorize.ts'
+import { getDependentActions, getVaryHeaders } from '../../engine/access/caller-dependence.ts'
+import { findAllowed, fromRequest } from '../../engine/access/evaluate.ts'
 import { mergePolicies } from '../../http/cache-control.ts'
 import type { CachePolicy } from '../../http/cache-control.ts'
 import { formatPreferenceApplied, parsePreferences } from '../../http/prefer.ts'
 import { Problem, problem } from '../../http/problems.ts'
 import { mergeVary } from '../../http/vary.ts'
 import { findState } from './request-state.ts'
-import type { Authorization } from './request-state.ts'
 import { joinFilters } from '../../storage/filter.ts'
 import { negotiateFormat, notAcceptable } from './headers.ts'
 import { findPlace } from '../../engine/access/parent.ts'
@@ -31,8 +33,6 @@ import type { ProblemSource } from './reply.ts'
 import { addDescriptionLink } from './links.ts'
 import { normalizePath } from './request.ts'
 import type { Request } from './request.ts'
-import { getView } from '../../engine/view.ts'
-import type { View } from '../../engine/view.ts'
 import type { Presentation } from './presentation.ts'
 
 export interface HandlerOptions {
@@ -54,6 +54,7 @@ export function createHandler (collection: Collection, options: HandlerOptions):
   const { action, takesQuery, needsFormat } = options
   const dependentActions = getDependentActions(collection)
   const { parent } = collection.attached
+  let open: Access | undefined
   // A response within an item also says that the item exists.
   const cache = parent === undefined
     ? options.cache
@@ -82,18 +83,17 @@ export function createHandler (collection: Collection, options: HandlerOptions):
       if (format === undefined && needsFormat) return prepareProblem(collection, notAcceptable(collection.http), reply)
       const place = findPlace(parent, incoming.params)
       if (place instanceof Problem) return prepareProblem(collection, place, reply)
-      const authorization = state?.authorization
-      const scope = joinFilters(authorization?.scope?.filter, authorization?.conditionScope?.filter)
+      const access = state?.access ?? (open ??= getOpenAccess(collection))
+      const scope = joinFilters(access.scope?.filter, access.conditionScope?.filter)
       const context = new RequestContext(reply.raw, place === undefined ? scope : joinFilters(place.scope, scope))
-      const view = getView(collection, authorization?.hidden)
+      const { view } = access
       const presentation = dependentActions === undefined
         ? view.present()
-        : view.present(await findAllowed(collection.access!, dependentActions, incoming))
+        : view.present(await findAllowed(collection.access!, dependentActions, fromRequest(incoming)))
       const request = toRequest({
         place,
-        authorization,
+        access,
         context,
-        view,
         presentation,
         format: format ?? collection.http.formats[0]!,
         mediaType: state?.mediaType,
@@ -196,9 +196,8 @@ const responseHeaders = [
 
 interface RequestParts {
   readonly place: Place | undefined
-  readonly authorization: Authorization | undefined
+  readonly access: Access
   readonly context: RequestContext
-  readonly view: View
   readonly presentation: Presentation
   readonly format: Format
   readonly mediaType: string | undefined
@@ -206,7 +205,7 @@ interface RequestParts {
 }
 
 function toRequest (parts: RequestParts, reply: FastifyReply): Request {
-  const { place, authorization, context, view, presentation, format, mediaType } = parts
+  const { place, access, context, presentation, format, mediaType } = parts
   const { customAction, requiresMatch } = parts.options
   const incoming = reply.request
   const { url, headers } = incoming
@@ -226,16 +225,17 @@ function toRequest (parts: RequestParts, reply: FastifyReply): Request {
     mediaType,
     content: incoming.body as Buffer | undefined,
     format,
-    view,
+    view: access.view,
     presentation,
     requiresMatch,
     // A caller who may write but not read gets no content.
-    preferences: authorization?.canRead === false ? { ...preferences, return: 'minimal' } : preferences,
+    preferences: access.canRead ? preferences : { ...preferences, return: 'minimal' },
+    canCreate: access.canCreate,
     fixed: place?.fixed,
     context,
-    caller: authorization?.caller,
-    scope: authorization?.scope,
-    parentScope: authorization?.parentScope?.filter,
+    caller: access.caller,
+    scope: access.scope,
+    parentScope: access.parentScope?.filter,
     log: incoming.log,
     original: incoming
   }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { buildPageContext } from './page-context.ts'
-import { isProtected } from '../../engine/access/authorize.ts'
+import { isProtected } from '../../engine/access/caller-dependence.ts'
 import { notModified, withoutContent } from './response.ts'
 import { isNotModified } from './preconditions.ts'
 import type { Collection } from '../../engine/collection.ts'

@@ -1,4 +1,3 @@
-import { isAllowed } from '../../engine/access/authorize.ts'
 import type { Collection } from '../../engine/collection.ts'
 import { getSteps } from '../../engine/engine.ts'
 import type { Exchange, Operation, Outcome, Steps } from '../../engine/operation.ts'
@@ -110,6 +109,7 @@ class HttpOperation implements Operation {
   readonly log: Operation['log']
   readonly request: Operation['request']
   readonly check: Operation['check']
+  readonly canCreate: boolean
   readonly returnsRemoved: boolean
 
   constructor (collection: Collection, { action, steps, exchange }: OperationParts) {
@@ -134,6 +134,7 @@ class HttpOperation implements Operation {
     this.check = !isReadRequest(action) && dependsOnItem(request)
       ? (entry) => checkPreconditions(request, entry)
       : undefined
+    this.canCreate = request.canCreate
     this.returnsRemoved = action.name === 'remove' && action.at === 'item' && returnsRemoved(request)
   }
 
@@ -179,10 +180,5 @@ class HttpOperation implements Operation {
 
   patch (item: object): ParsedContent | Problem {
     return applyPatch(this.exchange.request, item)
-  }
-
-  async canCreate (): Promise<boolean> {
-    const { collection } = this
-    return collection.access === undefined || isAllowed(collection, 'create', this.exchange.request.original)
   }
 }

@@ -1,4 +1,4 @@
-import { findAllowedActions } from '../../engine/access/authorize.ts'
+import { findAllowedActions, fromRequest } from '../../engine/access/evaluate.ts'
 import { getRepresentationTypes } from './content.ts'
 import type { Collection } from '../../engine/collection.ts'
 import type { View } from '../../engine/view.ts'
@@ -71,7 +71,7 @@ export async function buildPageContext (
     search,
     origin: getOrigin(original),
     trail,
-    actions: await findAllowedActions(collection, original, presentation.allowedActions),
+    actions: await findAllowedActions(collection, fromRequest(original), presentation.allowedActions),
     fixed: Object.keys({ ...scope?.values, ...fixed }),
     related: findRelatedPaths(collection, original),
     tag,

@@ -1,36 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import type { Format } from '../../formats/format.ts'
-import type { Caller } from '../../engine/access/caller.ts'
-import type { Authenticate } from '../../engine/access/rules.ts'
-import type { Scope } from '../../engine/access/scope.ts'
-import type { Hidden } from '../../engine/access/visible.ts'
-
-/** The caller, or why its credentials were refused. */
-export interface Identified {
-  readonly caller: Caller | undefined
-  readonly refusal: unknown
-}
-
-/** What was decided about a request before its content is read. */
-export interface Authorization {
-  readonly caller: Caller | undefined
-  /** Whether the caller may read what it has written. */
-  readonly canRead: boolean
-  readonly scope: Scope | undefined
-  /** The rows that the conditions of a bulk write can match: those that the caller can list. */
-  readonly conditionScope: Scope | undefined
-  /** The properties that the caller does not see. */
-  readonly hidden: Hidden | undefined
-  /** The scope of the parent collection. */
-  readonly parentScope: Scope | undefined
-}
+import type { Access } from '../../engine/access/authorize.ts'
 
 /** What hooks of the library have found out about a request, before its content is read. */
 export interface RequestState {
-  /** By function: collections that share `authenticate` share its result. */
-  callers?: Map<Authenticate, Promise<Identified>>
-  /** What the caller may do and see. */
-  authorization?: Authorization
+  /** What the caller may do and see. Not known of an open collection, of which everyone sees the same. */
+  access?: Access
   /** The format that Accept selects. Not known yet if the request has no content. */
   format?: Format | undefined
   /** The media type of the content. */

@@ -38,6 +38,8 @@ export interface Request {
   /** Whether a write needs a precondition. */
   readonly requiresMatch: boolean
   readonly preferences: Preferences
+  /** Whether a PUT may create the item. */
+  readonly canCreate: boolean
   readonly context: RequestContext
   /** What `access.authenticate` returned. */
   readonly caller: Caller | undefined

@@ -7,15 +7,9 @@ import type {
   onRequestHookHandler,
   RouteOptions as FastifyRouteOptions
 } from 'fastify'
-import {
-  allowedActions,
-  authorize,
-  canHide,
-  canIdentify,
-  getCachePolicy,
-  isHidden,
-  isProtected
-} from '../../engine/access/authorize.ts'
+import { requireAccess } from '../../engine/access/authorize.ts'
+import { canIdentify, getCachePolicy, isProtected } from '../../engine/access/caller-dependence.ts'
+import { canHide, findAllowedActions, fromRequest, isHidden } from '../../engine/access/evaluate.ts'
 import { getState } from './request-state.ts'
 import type { ActionName, AnyActionName } from '../../engine/action.ts'
 import { createAction } from './http-operation.ts'
@@ -222,7 +216,7 @@ function createOptionsHeaders (
   const headers = buildHeaders(routes)
   if (!canIdentify(collection)) return () => headers
   return async (incoming) => {
-    const actions = await allowedActions(collection, incoming)
+    const actions = await findAllowedActions(collection, fromRequest(incoming))
     return buildHeaders(routes.filter(({ name, bulk }) => {
       return actions.has(name) && (bulk === undefined || actions.has('list'))
     }))
@@ -246,7 +240,7 @@ function getResourceOptions ({ http: { routes: { all = {} } } }: Collection): Ro
 /** OPTIONS and 405 must not reveal a resource that `access.allow` hides from the caller. */
 function hideResource (collection: Collection, actions: readonly AnyActionName[]): RequestCheck {
   return async (request: FastifyRequest) => {
-    if (await isHidden(collection, actions, request)) throw toError(problem('not-found'))
+    if (await isHidden(collection, actions, fromRequest(request))) throw toError(problem('not-found'))
   }
 }
 
@@ -269,9 +263,9 @@ function getOriginChecks (collection: Collection, { methods: [method], custom }:
 /** A filter reads: a caller of a bulk action needs the right to list as well. */
 function getAccessChecks (collection: Collection, { name, bulk }: ActionRoute): RequestCheck[] {
   if (!isProtected(collection)) return []
-  const authorizeCaller = authorize(collection, name, bulk && 'list')
+  const wanted = { action: name, other: bulk && 'list' } as const
   return [async (request: FastifyRequest) => {
-    getState(request).authorization = await authorizeCaller(request)
+    getState(request).access = await requireAccess(collection, wanted, fromRequest(request))
   }]
 }
 

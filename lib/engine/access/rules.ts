@@ -44,7 +44,7 @@ export type ScopeFunction<Item> = (
 ) => RowScope<Item> | undefined | Promise<RowScope<Item> | undefined>
 
 /** Decides whether the caller sees a property. */
-export type VisibleFunction = (context: Pick<AccessContext, 'caller' | 'request'>) => boolean | Promise<boolean>
+export type VisibleFunction = (context: AccessContext) => boolean | Promise<boolean>
 
 /** Identifies the caller of a request. */
 export type Authenticate = (

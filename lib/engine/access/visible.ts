@@ -10,7 +10,7 @@ export type Hidden = ReadonlySet<string>
  */
 export async function findHidden (
   { access }: Protected,
-  context: Pick<AccessContext, 'caller' | 'request'>
+  context: AccessContext
 ): Promise<Hidden | undefined> {
   if (access === undefined || access.visible.size === 0) return undefined
   const isAnonymous = context.caller === undefined && access.authenticate !== undefined
