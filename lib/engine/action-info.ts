@@ -1,4 +1,5 @@
-import type { AnyActionName } from './action.ts'
+import type { HTTPMethods } from 'fastify'
+import type { ActionName, AnyActionName } from './action.ts'
 import type { Rule } from './access/rules.ts'
 import type { RouteOptions } from './definition.ts'
 import type { Problem } from '../http/problems.ts'
@@ -8,23 +9,45 @@ import type { QueryRequest } from '../query/query-string.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Operation, Run, WriteMany } from './operation.ts'
 
-/** An action of a collection. */
+/** The ways to call a collection that are not custom actions. */
+export type StandardKey = ActionName | 'query' | 'aggregate' | 'createMany' | 'updateMany' | 'removeMany'
+
+/** What the content of a request is. `parameters` is the input of a custom action in the query string. */
+export type Taken = 'representation' | 'patch' | 'bulkPatch' | 'query' | 'input' | 'parameters'
+
+/** A way to call a collection: an entry of its table, which doors, OpenAPI and features read. */
 export interface ActionInfo {
+  /** Unique in its collection: `list`, `query`, `updateMany`; `finish` and `finish.get` for a custom action. */
+  readonly key: StandardKey | (string & Record<never, never>)
+  /** The action: the name of its rule, and of its options. */
   readonly name: AnyActionName
   readonly at: 'collection' | 'item'
   /** Whether it only reads. */
   readonly safe: boolean
+  /** Whether it is answered like a GET: with an entity tag of what it returns, and 304. */
+  readonly reads: boolean
+  /** The actions that the caller must be allowed to call. It reads and writes rows in the scopes of all of them. */
+  readonly rules: readonly [AnyActionName, ...AnyActionName[]]
+  /** None if it is called from code only. */
+  readonly methods: readonly HTTPMethods[]
+  /** What follows the path of the collection or the item. */
+  readonly path: string | undefined
+  readonly takes: Taken | undefined
+  /** What can be requested beside the content: a list, the content of an item, or groups of items. */
+  readonly query: 'list' | 'item' | 'groups' | undefined
+  /** Runs it. */
+  readonly run: Run
+  /** Whether a request needs a precondition, given whether writes to items of the collection do. */
+  requiresMatch (general: boolean): boolean
   /** The custom action, if it is one. */
   readonly custom?: CustomAction
-  /** Set if a safe custom action is called with GET: its input is the query string. */
-  readonly isGet?: true
   /** Set if it is about several items: an array of new ones, or those that match a filter. */
   readonly bulk?: BulkAction
   /** Set if it computes figures over the items that a list would return. */
   readonly aggregate?: AggregateAction
 }
 
-/** A variant of an action that is about several items. */
+/** A variant of an action that is about several items. Of those with a run of its own, the conditions read. */
 export interface BulkAction {
   readonly name: 'create' | 'update' | 'remove'
   /** How many items it can write. */

@@ -52,8 +52,8 @@ export function composeSteps (
 }
 
 /** Which positions an action has. */
-function findPositions ({ name, at, safe, custom }: ActionInfo): Readonly<Record<Position, boolean>> {
-  const takesContent = custom !== undefined || name === 'create' || name === 'replace' || name === 'update'
+function findPositions ({ at, safe, takes }: ActionInfo): Readonly<Record<Position, boolean>> {
+  const takesContent = takes !== undefined && takes !== 'query'
   return { operation: true, authorized: true, find: at === 'item', content: takesContent, write: !safe }
 }
 

@@ -186,7 +186,7 @@ const readKinds: ReadonlySet<string> = new Set(['entry', 'page', 'groups'])
 /** A read that includes deleted items if the client requests that and the caller is allowed to see them. */
 function withDeletedOnRequest (next: Run, deletion: Deletion): Run {
   return async (operation) => {
-    const query = operation.action.custom === undefined ? operation.query() : {}
+    const query = operation.action.query === undefined ? {} : operation.query()
     if (query instanceof Problem) return query
     // It is parsed once.
     const parsed = changeOperation(operation, { query: () => query })

@@ -7,6 +7,7 @@ import { describeRoute, getOperationId } from './summary.ts'
 import { addTag, createTransformConfig } from './swagger-config.ts'
 import type { SwaggerConfig } from './swagger-config.ts'
 import { buildParentRoute } from '../engine/collection.ts'
+import { getTable } from '../engine/table.ts'
 import type { ActionInfo } from '../engine/action-info.ts'
 
 // Completes the operations that @fastify/swagger derives from routes. Loaded only if the app has that plugin.
@@ -48,8 +49,8 @@ function completeOperations (document: OpenApi, { app, collection, prefix, actio
       const { responses, parameters, ...kept } = operation as Record<string, unknown>
       const context = { collection, secured, limited }
       item[method] = { ...kept, ...buildOperation(components, { ...context, operation: action }, prefix) }
-      if (action.name === 'list' && action.aggregate === undefined && components.supportsQuery) {
-        const query = { ...action, isQuery: true } as const
+      const query = action.key === 'list' ? getTable(collection).find(({ key }) => key === 'query') : undefined
+      if (query !== undefined && components.supportsQuery) {
         item.query = {
           ...kept,
           ...describeRoute(collection.name, query, prefix),

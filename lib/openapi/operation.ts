@@ -109,16 +109,16 @@ function describeCustomAction (custom: CustomAction): OperationDescription {
 /** Describes an operation in OpenAPI. */
 export function buildOperation (components: Components, context: OperationContext, prefix: string): object {
   const { collection, operation: info } = context
-  const { custom, isGet } = info
+  const { custom, takes } = info
   const { description, headers, content, isContentOptional = false } = custom === undefined
     ? operations[getOperationName(info)]
-    : (isGet === true ? describeQueryAction : describeCustomAction)(custom)
+    : (takes === 'parameters' ? describeQueryAction : describeCustomAction)(custom)
   const contents = new Contents(components, collection, prefix)
   const operation: OperationObject = {
     description: description + describeFurtherConditions(collection, info),
     parameters: [
       ...buildPathParameters(collection, info, prefix),
-      ...isGet === true
+      ...takes === 'parameters'
         ? describeInputParameters(custom!)
         : buildQueryParameters(collection.lists, info, describeRelatedParameters(collection, info)),
       ...describeHeaderParameters(components, headers, requiresMatch(context) ? ['If-Match'] : [])

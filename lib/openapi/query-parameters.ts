@@ -4,11 +4,11 @@ import type { FilterKey } from '../query/conditions.ts'
 import { maxCursorLength } from '../query/cursor.ts'
 import { maxOffset, maxSearchLength } from '../query/lists.ts'
 import { getItemParameters } from '../query/query-string.ts'
-import type { AggregateAction } from '../engine/action-info.ts'
+import type { ActionInfo, AggregateAction } from '../engine/action-info.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { maxTextLength, queryText } from './query-text.ts'
 import { getOperationName } from './summary.ts'
-import type { OperationInfo, OperationName } from './summary.ts'
+import type { OperationName } from './summary.ts'
 
 // The query parameters of lists and items.
 
@@ -141,12 +141,12 @@ function getAggregateSchemas (lists: Lists, { parameters }: AggregateAction): Re
  */
 export function buildQueryParameters (
   lists: Lists,
-  operation: OperationInfo,
+  operation: ActionInfo,
   related: Readonly<Record<string, JsonSchema>>
 ): object[] {
   const name = getOperationName(operation)
-  const { bulk, aggregate } = operation
-  if (name !== 'list' && name !== 'read' && bulk === undefined && aggregate === undefined) return []
+  const { takes, query, aggregate } = operation
+  if (query === undefined || takes === 'query') return []
   const own = aggregate === undefined ? getSchemas(lists, name) : getAggregateSchemas(lists, aggregate)
   const keys = new Map(getFilterKeys(lists.filterable, lists.parameters))
   const all = Object.entries({ ...own, ...related })

@@ -9,7 +9,8 @@ import { maxTextLength } from './query-text.ts'
 import { findRelated } from './related.ts'
 import type { Related } from './related.ts'
 import { getOperationName } from './summary.ts'
-import type { OperationInfo, OperationName } from './summary.ts'
+import type { ActionInfo } from '../engine/action-info.ts'
+import type { OperationName } from './summary.ts'
 
 // The query parameters about related items.
 
@@ -25,10 +26,10 @@ const filteringOperations: ReadonlySet<OperationName> = new Set(['list', 'aggreg
 /** Describes the parameters of an operation that are about related items, by name. */
 export function describeRelatedParameters (
   collection: Collection,
-  operation: OperationInfo
+  operation: ActionInfo
 ): Readonly<Record<string, JsonSchema>> {
   const related = findRelated(collection)
-  if (related.length === 0 || operation.custom !== undefined) return {}
+  if (related.length === 0) return {}
   const name = getOperationName(operation)
   const sort = name === 'list' ? describeRelatedSort(collection) : undefined
   return {
@@ -39,8 +40,8 @@ export function describeRelatedParameters (
 }
 
 /** Says which conditions are possible beside those of the parameters; empty if there are no others. */
-export function describeFurtherConditions (collection: Collection, operation: OperationInfo): string {
-  if (operation.custom !== undefined || !filteringOperations.has(getOperationName(operation))) return ''
+export function describeFurtherConditions (collection: Collection, operation: ActionInfo): string {
+  if (!filteringOperations.has(getOperationName(operation))) return ''
   const names = Object.keys(describeRelatedFilters(findRelated(collection)))
   if (names.length === 0) return ''
   const some = names.find((name) => name.includes('.some.'))

@@ -1,5 +1,5 @@
 import type { Collection } from '../engine/collection.ts'
-import type { CustomAction } from '../engine/action-info.ts'
+import type { ActionInfo, CustomAction } from '../engine/action-info.ts'
 import type { Content, ResponseObject } from './operation-object.ts'
 import type { Rule } from '../engine/access/rules.ts'
 import type { Components } from './components.ts'
@@ -8,40 +8,30 @@ import { describeHeaders } from './headers.ts'
 import type { ResponseHeader } from './headers.ts'
 import { describeProblemResponse } from './problem.ts'
 import { getOperationName } from './summary.ts'
-import type { OperationInfo, OperationName } from './summary.ts'
+import type { OperationName } from './summary.ts'
 
 /** An operation, and what the description needs to know about the app. */
 export interface OperationContext {
   readonly collection: Collection
-  readonly operation: OperationInfo
+  readonly operation: ActionInfo
   /** Whether the document has security requirements. */
   readonly secured: boolean
   /** Whether the app has a rate limit. */
   readonly limited: boolean
 }
 
-const operationsWithContent: ReadonlySet<OperationName> = new Set([
-  'query', 'create', 'replace', 'update', 'updateMany'
-])
-
-function takesContent ({ operation }: OperationContext): boolean {
-  if (operation.isGet === true) return false
-  return operation.custom !== undefined || operationsWithContent.has(getOperationName(operation))
+function takesContent ({ operation: { takes } }: OperationContext): boolean {
+  return takes !== undefined && takes !== 'parameters'
 }
 
-const queryStringOperations: ReadonlySet<OperationName> = new Set(['list', 'read', 'aggregate'])
-
 /** A query string has a maximum length, which valid values can exceed, such as those of a long list. */
-function takesQueryString ({ operation }: OperationContext): boolean {
-  const name = getOperationName(operation)
-  if (operation.isGet === true) return true
-  return operation.custom === undefined && (queryStringOperations.has(name) || operation.bulk !== undefined)
+function takesQueryString ({ operation: { takes, query } }: OperationContext): boolean {
+  return takes === 'parameters' || (query !== undefined && takes !== 'query')
 }
 
 /** Returns the access rules of the operation, and of reading the item that the collection is nested in. */
 function getRules ({ collection: { access, attached: { parent } }, operation }: OperationContext): Rule[] {
-  const listing = operation.bulk && access?.allow.list
-  const rules = [access?.allow[operation.name], listing, parent?.collection.access?.allow.read]
+  const rules = [...operation.rules.map((name) => access?.allow[name]), parent?.collection.access?.allow.read]
   return rules.filter((rule) => rule !== undefined)
 }
 
@@ -58,15 +48,12 @@ function canBeNotFound (context: OperationContext): boolean {
 
 /** Whether requests need If-Match. */
 export function requiresMatch ({ collection: { http: { etag } }, operation }: OperationContext): boolean {
-  const { at, safe, custom, isGet } = operation
-  if (isGet === true) return false
-  return custom?.requiresMatch(etag.required) ?? (etag.required && at === 'item' && !safe)
+  return operation.requiresMatch(etag.required)
 }
 
 /** Whether a request can have preconditions. A POST to a list has no use for them. */
-function takesPreconditions ({ operation: { name, at, custom, bulk, isGet } }: OperationContext): boolean {
-  if (at === 'item' || isGet === true) return true
-  return custom === undefined && bulk === undefined && name !== 'create'
+function takesPreconditions ({ operation: { at, reads } }: OperationContext): boolean {
+  return at === 'item' || reads
 }
 
 interface ProblemCase {
@@ -79,13 +66,13 @@ const problemCases: readonly ProblemCase[] = [
   { status: 401, applies: needsCredentials },
   { status: 403, applies: (context) => needsCredentials(context) || context.operation.custom?.safe === false },
   { status: 404, applies: canBeNotFound },
-  { status: 406, applies: ({ operation }) => operation.name !== 'remove' || operation.bulk !== undefined },
+  { status: 406, applies: ({ operation }) => operation.key !== 'remove' },
   { status: 409, applies: ({ operation: { safe, custom } }) => !safe || custom !== undefined },
   { status: 412, applies: takesPreconditions },
   { status: 413, applies: takesContent },
   { status: 414, applies: takesQueryString },
   { status: 415, applies: takesContent },
-  { status: 422, applies: (context) => takesContent(context) || context.operation.isGet === true },
+  { status: 422, applies: (context) => takesContent(context) || context.operation.takes === 'parameters' },
   {
     status: 428,
     applies: requiresMatch
@@ -214,11 +201,6 @@ function getCustomCases ({ name, at, output }: CustomAction): readonly SuccessCa
   ]
 }
 
-/** Whether it is a GET or QUERY. */
-function isRead ({ safe, custom, isGet }: OperationInfo): boolean {
-  return safe && (custom === undefined || isGet === true)
-}
-
 const commonHeaders: readonly ResponseHeader[] = ['Cache-Control', 'Vary', 'Preference-Applied']
 
 function getHeaders (
@@ -228,7 +210,7 @@ function getHeaders (
   const canCount = collection.lists.parameters.has('count')
   const names = [...headers, ...commonHeaders].filter((name) => name !== 'X-Total-Count' || canCount)
   if (collection.http.groups === undefined) return names
-  return [...names, isRead(operation) ? 'Cache-Groups' : 'Cache-Group-Invalidation']
+  return [...names, operation.reads ? 'Cache-Groups' : 'Cache-Group-Invalidation']
 }
 
 /** Describes all responses of an operation, by status. */
@@ -239,14 +221,13 @@ export function buildResponses (
 ): Record<string, ResponseObject> {
   const { collection, operation } = context
   const responses: Record<string, ResponseObject> = {}
-  const { custom, isGet } = operation
+  const { custom, takes, query, reads } = operation
   const cases = custom === undefined
     ? successCases[getOperationName(operation)]
-    : (isGet === true ? getQueryCases : getCustomCases)(custom)
+    : (takes === 'parameters' ? getQueryCases : getCustomCases)(custom)
   for (const { status, description, headers, content, applies } of cases) {
     if (applies?.(collection) === false) continue
-    const hasItems = custom === undefined && operation.aggregate === undefined
-    const hasFields = hasItems && isRead(operation) && collection.lists.parameters.has('fields')
+    const hasFields = reads && (query === 'list' || query === 'item') && collection.lists.parameters.has('fields')
     const isSelection = status === 200 && hasFields
     responses[status] = {
       description: isSelection ? `${description}. ${selection}` : description,

@@ -1,15 +1,10 @@
 import type { FastifySchema } from 'fastify'
-import type { ActionName } from '../engine/action.ts'
-import type { ActionInfo } from '../engine/action-info.ts'
+import type { ActionInfo, StandardKey } from '../engine/action-info.ts'
 
 // What generators read from the route itself. description.ts adds the rest if the app has @fastify/swagger.
 
-export type OperationName = ActionName | 'query' | 'aggregate' | 'updateMany' | 'removeMany'
-
-/** An operation of a document. QUERY belongs to the action `list`, and is an operation of its own in OpenAPI 3.2. */
-export interface OperationInfo extends ActionInfo {
-  readonly isQuery?: true
-}
+/** Over HTTP, a POST creates one item or several. */
+export type OperationName = Exclude<StandardKey, 'createMany'>
 
 const summaries: Readonly<Record<OperationName, (plural: string, singular: string) => string>> = {
   list: (plural) => `List ${plural}`,
@@ -38,17 +33,12 @@ function removePluralEnding (word: string): string {
 }
 
 /** Returns the name of an operation that is not that of a custom action. */
-export function getOperationName ({ name, isQuery, bulk, aggregate }: OperationInfo): OperationName {
-  if (aggregate !== undefined) return 'aggregate'
-  // Only PATCH and DELETE have operations for several items.
-  if (bulk !== undefined) return `${bulk.name as 'update' | 'remove'}Many`
-  return isQuery === true ? 'query' : name as ActionName
+export function getOperationName ({ key }: ActionInfo): OperationName {
+  return key as OperationName
 }
 
-export function getOperationId (collection: string, operation: OperationInfo, prefix: string): string {
-  // The name of a custom action is returned as it is. With GET, it is an operation of its own.
-  const name = operation.isGet === true ? `${operation.name}.get` : getOperationName(operation)
-  return [...prefix.match(/\w+/g) ?? [], collection, name].join('.')
+export function getOperationId (collection: string, operation: ActionInfo, prefix: string): string {
+  return [...prefix.match(/\w+/g) ?? [], collection, operation.key].join('.')
 }
 
 /**
@@ -57,7 +47,7 @@ export function getOperationId (collection: string, operation: OperationInfo, pr
  */
 export function describeRoute (
   collection: string,
-  operation: OperationInfo,
+  operation: ActionInfo,
   prefix: string
 ): FastifySchema & Record<string, unknown> {
   return {
@@ -68,7 +58,7 @@ export function describeRoute (
 }
 
 /** `Cancel order`, `Import orders`; of a custom action with several words, only these. */
-function buildSummary (plural: string, operation: OperationInfo): string {
+function buildSummary (plural: string, operation: ActionInfo): string {
   const { at, custom } = operation
   const singular = toSingular(plural)
   if (custom === undefined) return summaries[getOperationName(operation)](plural, singular)

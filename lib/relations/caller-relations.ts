@@ -133,7 +133,7 @@ export class RelationAccess {
   ): Promise<Omit<Reading, 'lists'> | undefined> {
     const access = this.#source.isApp
       ? getAppAccess(collection)
-      : await authorize(collection, { action, isNested: false }, this.#source)
+      : await authorize(collection, { rules: [action], isNested: false }, this.#source)
     if (access instanceof Refused) return undefined
     return { view: access.view, scope: access.scope?.filter }
   }

@@ -1,6 +1,5 @@
 import { isDefinition, toCollection } from '../engine/collection.ts'
 import type { Collection } from '../engine/collection.ts'
-import type { ActionInfo } from '../engine/action-info.ts'
 import { getDecision } from '../engine/decisions.ts'
 import { changeOperation } from '../engine/operation.ts'
 import type {
@@ -137,13 +136,14 @@ function createFeature (
         isOffered: (hidden) => [...relations.values()].some(({ property }) => !hidden.has(property)),
         ...expandParameter
       })
-      host.wrap('content', (next, { safe, name, custom }) => {
-        return safe || name === 'remove' || custom !== undefined ? next : ignoreRelationNames(next, relations.values())
+      host.wrap('content', (next, { takes }) => {
+        const hasItem = takes === 'representation' || takes === 'patch' || takes === 'bulkPatch'
+        return hasItem ? ignoreRelationNames(next, relations.values()) : next
       })
       // Layers inside parse the query, with the relations that it refers to.
       host.addHook('onRules', openRelations)
       host.wrap('authorized', (next, action) => {
-        return hasQuery(action) ? withRelations(next) : next
+        return action.query === undefined ? next : withRelations(next)
       }, { outside: ['soft-delete'] })
       host.register((app) => {
         app.addHook('onReady', async () => {
@@ -172,10 +172,6 @@ function addReferences (host: Host, references: readonly Relation[], incoming: r
   }
 }
 
-function hasQuery ({ name, bulk, custom }: ActionInfo): boolean {
-  return custom === undefined && (name === 'list' || name === 'read' || bulk?.run !== undefined)
-}
-
 /** What a query refers to, as the caller sees it. */
 interface OpenedRelations {
   readonly access: RelationAccess
@@ -188,7 +184,7 @@ interface OpenedRelations {
 async function openRelations (source: RuleSource): Promise<OpenedRelations | Problem> {
   const { collection, view } = source
   const access = new RelationAccess(source)
-  const query = hasQuery(source.action) ? source.getRawQuery() : {}
+  const query = source.action.query === undefined ? {} : source.getRawQuery()
   const found = findMentions(collection, query)
   if (found instanceof Problem) return found
   const { mentions, isTooDeep } = found

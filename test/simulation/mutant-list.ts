@@ -689,8 +689,8 @@ const batch = [
   ...inFile('doors/batch/prepare-part.ts', ['doors/batch/batch', 'doors/batch/rules'], [
     {
       promise: 'each part has the rules of its action',
-      old: 'await requireAccess(collection, { action: action.name }, source)',
-      next: "await requireAccess(collection, { action: 'read' }, source)"
+      old: 'await requireAccess(collection, action, source)',
+      next: "await requireAccess(collection, { ...action, rules: ['read'] }, source)"
     }
   ])
 ]

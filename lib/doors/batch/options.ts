@@ -2,17 +2,16 @@ import type { ActionName } from '../../engine/action.ts'
 import { collectHooks, getRequestHooks } from '../../engine/access/check-hooks.ts'
 import { isDefinition, toCollection } from '../../engine/collection.ts'
 import type { Collection, Definition } from '../../engine/collection.ts'
-import { toActionInfo, actionInfos } from '../../engine/engine.ts'
 import { readReceiptTimes } from '../../engine/receipts.ts'
 import type { ReceiptSettings } from '../../engine/receipts.ts'
 import { maxDelay } from '../../engine/time-limit.ts'
 import { BadBatch } from '../../errors/errors.ts'
 import { formatValue } from '../../errors/format-value.ts'
-import type { ActionInfo } from '../../engine/action-info.ts'
 import { isObject } from '../../http/json-value.ts'
 import type { RouteOptions } from '../../engine/definition.ts'
 import type { ServedCollection } from '../../engine/registry.ts'
 import { registerOptions } from '../http/route-options.ts'
+import { getParts } from './targets.ts'
 
 // The options of the plugin `batch`, and the checks at boot.
 
@@ -232,9 +231,8 @@ function checkAuthentication ({ name, access }: Collection, first: Collection): 
 
 /** Hooks in `routes` do not run for parts: a caller that such a hook refuses could write through a batch. */
 function checkRouteHooks (collection: Collection): void {
-  const { name, actions, attached, http: { routes }, access } = collection
-  const infos: ActionInfo[] = [...actions].map((action) => actionInfos[action])
-  for (const { name: action, custom } of [...infos, ...[...attached.actions.values()].map(toActionInfo)]) {
+  const { name, http: { routes }, access } = collection
+  for (const { name: action, custom } of getParts(collection)) {
     const own = custom === undefined ? routes[action as keyof typeof routes] : custom.route
     const hasHooks = [routes.all, own].some((route) => collectHooks(route).length > 0)
     const isExplicit = custom === undefined

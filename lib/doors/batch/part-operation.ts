@@ -70,9 +70,9 @@ export function toOperation (
   return operation
 }
 
-/** Whether the part is a GET. A custom action may write, whatever it says. */
+/** Whether the part is a GET. */
 export function isRead ({ target: { action } }: PreparedPart): boolean {
-  return action.safe && action.custom === undefined
+  return action.reads
 }
 
 /** What the HTTP door checks before an action. */
@@ -81,27 +81,27 @@ function checkRequest (part: PreparedPart): Problem | undefined {
   if (action.at === 'collection' && hasTagPrecondition(headers)) {
     return problem('bad-request', { detail: 'ifMatch and ifNoneMatch are about an item. Send the part without them.' })
   }
-  return isRead(part) ? undefined : checkQuery(address)
+  return action.query === undefined ? checkQuery(address) : undefined
 }
 
 function createCheck (part: PreparedPart): Operation['check'] {
-  const { target: { collection, action: { custom } }, headers, format, presentation } = part
-  const { required } = collection.http.etag
-  const conditions = { headers, format, presentation, requiresMatch: custom?.requiresMatch(required) ?? required }
+  const { target: { collection, action }, headers, format, presentation } = part
+  const requiresMatch = action.requiresMatch(collection.http.etag.required)
+  const conditions = { headers, format, presentation, requiresMatch }
   if (isRead(part) || !dependsOnItem(conditions)) return undefined
   return (entry) => checkPreconditions(conditions, entry)
 }
 
 function readContent ({ target: { action }, access }: PreparedPart, content: unknown): ParsedContent | Problem {
-  if (action.custom !== undefined) return { value: content === undefined ? {} : content }
+  if (action.takes === 'input') return { value: content === undefined ? {} : content }
   if (content === undefined) return problem('malformed-content', { detail: 'The part has no content.' })
-  const hidden = action.name === 'update' ? undefined : access.view.type.checkHidden(content)
+  const hidden = action.takes === 'patch' ? undefined : access.view.type.checkHidden(content)
   return hidden ?? { value: content }
 }
 
 function readQuery ({ target: { action }, own }: PreparedPart, { lists }: View): ListQuery | Problem {
   const { address: { query, search } } = own
   const request = { query, search }
-  if (action.at === 'item') return parseItemQuery(lists, request)
+  if (action.query === 'item') return parseItemQuery(lists, request)
   return action.aggregate?.parseString(lists, request) ?? parseListQuery(lists, request)
 }

@@ -47,7 +47,7 @@ export async function preparePart (original: FastifyRequest, part: Part, target:
   await shareCallers(collection, original, request)
   const source = fromRequest(request)
   const access = isProtected(collection)
-    ? await requireAccess(collection, { action: action.name }, source)
+    ? await requireAccess(collection, action, source)
     : getOpenAccess(collection)
   const dependentActions = getDependentActions(collection)
   const allowed = dependentActions && await findAllowed(collection.access!, dependentActions, source)

@@ -1,11 +1,10 @@
-import type { ActionName } from '../../engine/action.ts'
 import type { Collection } from '../../engine/collection.ts'
-import { actionInfos, toActionInfo, toAggregateInfo } from '../../engine/engine.ts'
+import { getTable } from '../../engine/table.ts'
 import type { ActionInfo } from '../../engine/action-info.ts'
 import type { Problem } from '../../http/problems.ts'
 import { problem } from '../../http/problems.ts'
 import type { ServedCollection } from '../../engine/registry.ts'
-import type { Part, PartMethod } from './parts.ts'
+import type { Part } from './parts.ts'
 import type { ResolvedPath } from './path-template.ts'
 
 // Which action of which collection a part is about. That never depends on a reference, so that every part can be
@@ -27,14 +26,6 @@ export interface Target {
   readonly prefix: readonly string[]
   /** Returns the parameters of the path, as those of a Fastify request. */
   getParameters (path: ResolvedPath): Readonly<Record<string, string>>
-}
-
-const collectionActions: Readonly<Partial<Record<PartMethod, ActionName>>> = { GET: 'list', POST: 'create' }
-const itemActions: Readonly<Partial<Record<PartMethod, ActionName>>> = {
-  GET: 'read',
-  PUT: 'replace',
-  PATCH: 'update',
-  DELETE: 'remove'
 }
 
 export function toServedPath ({ path, collection }: Pick<ServedCollection, 'path' | 'collection'>): ServedPath {
@@ -84,25 +75,26 @@ function findActions (
   { path }: Part
 ): Readonly<Record<string, ActionInfo>> | undefined {
   const [id, name] = rest
-  if (id === undefined) return getActions(collection, collectionActions)
+  const table = getParts(collection)
+  const select = (at: ActionInfo['at'], path?: string): Readonly<Record<string, ActionInfo>> => {
+    const selected = table.filter((action) => action.at === at && action.path === path)
+    return Object.fromEntries(selected.map((action) => [action.methods[0]!, action]))
+  }
+  if (id === undefined) return select('collection')
   if (id === '') return undefined
   const last = name ?? id
-  const at = name === undefined ? 'collection' : 'item'
-  const written = path.isOpen(last) ? undefined : decodeURIComponent(last)
-  const { actions, aggregate } = collection.attached
-  const custom = written === undefined ? undefined : actions.get(written)
-  if (custom?.at === at) return { POST: toActionInfo(custom) }
-  const isAggregate = at === 'collection' && written !== undefined && aggregate?.path === written
-  if (isAggregate && collection.actions.has('list')) return { GET: toAggregateInfo(aggregate) }
-  return name === undefined ? getActions(collection, itemActions) : undefined
+  if (!path.isOpen(last)) {
+    const named = select(name === undefined ? 'collection' : 'item', decodeURIComponent(last))
+    if (Object.keys(named).length > 0) return named
+  }
+  return name === undefined ? select('item') : undefined
 }
 
-function getActions (
-  { actions }: Collection,
-  byMethod: Readonly<Partial<Record<PartMethod, ActionName>>>
-): Readonly<Record<string, ActionInfo>> {
-  const served = Object.entries(byMethod).filter(([, name]) => actions.has(name))
-  return Object.fromEntries(served.map(([method, name]) => [method, actionInfos[name]]))
+/** Returns what parts can be: those about one item or a list, whose content is the item or the input of an action. */
+export function getParts (collection: Collection): ActionInfo[] {
+  return getTable(collection).filter(({ bulk, takes }) => {
+    return bulk === undefined && takes !== 'query' && takes !== 'parameters'
+  })
 }
 
 function methodNotAllowed (method: string, supported: readonly string[]): Problem {

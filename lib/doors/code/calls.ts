@@ -15,7 +15,8 @@ import type {
 } from '../../engine/call-types.ts'
 import type { Patch } from '../../http/merge-patch.ts'
 import type { Collection } from '../../engine/collection.ts'
-import { actionInfos, getSteps, toActionInfo, toAggregateInfo, toBulkInfo } from '../../engine/engine.ts'
+import { getSteps } from '../../engine/engine.ts'
+import { actionInfos, toActionInfo, toAggregateInfo, toBulkInfo } from '../../engine/table.ts'
 import { changeOperation } from '../../engine/operation.ts'
 import type {
   EntryOutcome,
@@ -339,12 +340,10 @@ async function openCall (
   const { signal = transaction?.signal ?? neverAborted, ifMatch, caller } = options
   signal.throwIfAborted()
   const isApp = !('caller' in options)
-  // The conditions of a write to several items read.
-  const other = action.bulk?.run === undefined ? undefined : 'list'
   const source = { caller, request: undefined }
   const access = isApp
     ? getAppAccess(collection)
-    : await requireAccess(collection, { action: action.name, other }, source)
+    : await requireAccess(collection, action, source)
   const withinParent = isApp ? undefined : createParentFilter(collection, access.parentScope?.filter)
   const { view } = access
   const presentation = view.present()
@@ -458,10 +457,10 @@ function toJson (value: unknown): { readonly value: unknown } | Problem {
 }
 
 /** Returns a copy of what the app passes, without properties that are undefined. */
-function toContent ({ type }: View, content: unknown, { name }: ActionInfo): ParsedContent | Problem {
-  if (name === 'read' || name === 'list' || name === 'remove') return { value: undefined }
+function toContent ({ type }: View, content: unknown, { takes }: ActionInfo): ParsedContent | Problem {
+  if (takes === undefined) return { value: undefined }
   const json = toJson(content)
-  if (json instanceof Problem || (name !== 'create' && name !== 'replace')) return json
+  if (json instanceof Problem || takes !== 'representation') return json
   return type.checkHidden(json.value) ?? json
 }
 

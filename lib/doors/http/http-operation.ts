@@ -28,38 +28,26 @@ import type { Action } from './trace-action.ts'
 
 // The door for HTTP: a request becomes an operation, and its outcome a response.
 
-/** How requests become operations of an action. */
-export interface HttpAction extends ActionInfo {
-  /** Whether the method is QUERY, whose content is the query. */
-  readonly isQuery: boolean
-}
-
 /** Creates the function that handles the requests of an action. */
-export function createAction (collection: Collection, action: HttpAction): Action {
+export function createAction (collection: Collection, action: ActionInfo): Action {
   const steps = getSteps(collection, action, { door: 'http', isJoined: false })
-  const isRead = isReadRequest(action)
+  const { at, reads, takes, query } = action
   const handle: Action = async (request) => {
     const exchange = new HttpExchange(collection, request)
     const operation = new HttpOperation(collection, { action, steps, exchange })
     const outcome = await steps.run(operation)
     if (outcome instanceof Problem) return outcome
     if (outcome.kind === 'page') {
-      const isPlain = !action.isQuery && outcome.isPrivate !== true
+      const isPlain = takes !== 'query' && outcome.isPrivate !== true
       return isPlain ? buildPage(collection, request, outcome) : renderPage(collection, request, outcome)
     }
     if (outcome.kind === 'groups') return renderGroups(collection, request, outcome)
-    if (isRead && outcome.kind === 'output') return renderReadOutput(collection, request, outcome)
-    if (outcome.kind !== 'entry' || !isRead) return exchange.render(outcome)
+    if (reads && outcome.kind === 'output') return renderReadOutput(collection, request, outcome)
+    if (outcome.kind !== 'entry' || !reads) return exchange.render(outcome)
     return renderEntry(collection, request, outcome)
   }
-  const isAggregate = action.aggregate !== undefined
-  const paged = withPage(collection, { action: handle, at: action.at, safe: isRead, isAggregate })
+  const paged = withPage(collection, { action: handle, at, safe: reads, isAggregate: query === 'groups' })
   return withTrace({ collection: collection.name, action: action.name }, paged)
-}
-
-/** A custom action that only reads is also a POST. */
-function isReadRequest ({ safe, custom, isGet }: HttpAction): boolean {
-  return safe && (custom === undefined || isGet === true)
 }
 
 class HttpExchange implements Exchange {
@@ -82,7 +70,7 @@ class HttpExchange implements Exchange {
 }
 
 interface OperationParts {
-  readonly action: HttpAction
+  readonly action: ActionInfo
   readonly steps: Steps
   readonly exchange: Exchange
 }
@@ -91,7 +79,7 @@ interface OperationParts {
 class HttpOperation implements Operation {
   readonly door = 'http'
   readonly isApp = false
-  readonly action: HttpAction
+  readonly action: ActionInfo
   readonly steps: Steps
   readonly exchange: Exchange
   readonly collection: Collection
@@ -131,16 +119,16 @@ class HttpOperation implements Operation {
     this.context = request.context
     this.log = request.log
     this.request = request.original
-    this.check = !isReadRequest(action) && dependsOnItem(request)
+    this.check = !action.reads && dependsOnItem(request)
       ? (entry) => checkPreconditions(request, entry)
       : undefined
     this.canCreate = request.canCreate
-    this.returnsRemoved = action.name === 'remove' && action.at === 'item' && returnsRemoved(request)
+    this.returnsRemoved = action.key === 'remove' && returnsRemoved(request)
   }
 
   getRawQuery (): unknown {
     const { request } = this.exchange
-    if (!this.action.isQuery) return request.query
+    if (this.action.takes !== 'query') return request.query
     const content = parseContent(request, parseIJson, this.collection.schema)
     // An invalid one is refused when it is parsed.
     return content instanceof Problem ? request.query : [request.query, content.value]
@@ -157,10 +145,11 @@ class HttpOperation implements Operation {
   parseQuery (): ListQuery | Problem {
     const { request } = this.exchange
     const { lists } = this.view
-    if (this.action.at === 'item') return parseItemQuery(lists, request)
-    if (this.action.aggregate !== undefined) return this.action.aggregate.parseString(lists, request)
+    const { query, takes, aggregate } = this.action
+    if (query === 'item') return parseItemQuery(lists, request)
+    if (aggregate !== undefined) return aggregate.parseString(lists, request)
     const inString = parseListQuery(lists, request)
-    if (!this.action.isQuery || inString instanceof Problem) return inString
+    if (takes !== 'query' || inString instanceof Problem) return inString
     const content = parseContent(request, parseIJson, this.collection.schema)
     if (content instanceof Problem) return content
     const inContent = parseQueryContent(lists, content.value)
@@ -168,10 +157,10 @@ class HttpOperation implements Operation {
   }
 
   content (): ParsedContent | Problem {
-    const { custom, isGet, bulk } = this.action
+    const { custom, takes } = this.action
     const { request } = this.exchange
-    if (isGet === true) return { value: custom!.readQuery!(request.query) }
-    if (bulk !== undefined) return parsePatch(request)
+    if (takes === 'parameters') return { value: custom!.readQuery!(request.query) }
+    if (takes === 'bulkPatch') return parsePatch(request)
     const { http: { formats }, schema } = this.collection
     return custom === undefined
       ? readContent(formats, request, schema)

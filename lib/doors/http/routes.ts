@@ -16,7 +16,7 @@ import { createAction } from './http-operation.ts'
 import { buildCollectionRoute, buildParentRoute } from '../../engine/collection.ts'
 import type { Collection } from '../../engine/collection.ts'
 import type { Format } from '../../formats/format.ts'
-import { actionInfos, toActionInfo, toAggregateInfo, toBulkInfo } from '../../engine/engine.ts'
+import { getTable } from '../../engine/table.ts'
 import { DuplicatePath } from '../../errors/errors.ts'
 import { createErrorHandler, createHandler, createNotFoundHandler, createOptionsHandlers } from './handler.ts'
 import type { GetOptionsHeaders, HandlerOptions } from './handler.ts'
@@ -26,7 +26,7 @@ import { problem } from '../../http/problems.ts'
 import { bulkPatchTypes, patchTypes } from './patch.ts'
 import type { createSwaggerConfig } from '../../openapi/description.ts'
 import { describeRoute, hiddenSchema } from '../../openapi/summary.ts'
-import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from '../../engine/action-info.ts'
+import type { ActionInfo } from '../../engine/action-info.ts'
 import type { RouteOptions } from '../../engine/definition.ts'
 import { getRepresentationTypes } from './content.ts'
 import {
@@ -41,30 +41,6 @@ import {
 import type { AcceptedContent } from './headers.ts'
 import { mergeRouteOptions, omitHooks } from './route-options.ts'
 
-interface ActionRoute {
-  readonly name: AnyActionName
-  readonly at: 'collection' | 'item'
-  readonly methods: readonly [HTTPMethods, ...HTTPMethods[]]
-  readonly content?: 'representation' | 'patch' | 'bulkPatch' | 'query' | 'input'
-  /** Whether it accepts a query string, as all actions that only read do. */
-  readonly takesQuery?: true
-  readonly custom?: CustomAction
-  /** Whether the input of a safe custom action is the query string. */
-  readonly isGet?: true
-  readonly bulk?: BulkAction
-  readonly aggregate?: AggregateAction
-}
-
-const actionRoutes: readonly ActionRoute[] = [
-  { name: 'list', at: 'collection', methods: ['GET', 'HEAD'], takesQuery: true },
-  { name: 'list', at: 'collection', methods: ['QUERY'], content: 'query', takesQuery: true },
-  { name: 'create', at: 'collection', methods: ['POST'], content: 'representation' },
-  { name: 'read', at: 'item', methods: ['GET', 'HEAD'], takesQuery: true },
-  { name: 'replace', at: 'item', methods: ['PUT'], content: 'representation' },
-  { name: 'update', at: 'item', methods: ['PATCH'], content: 'patch' },
-  { name: 'remove', at: 'item', methods: ['DELETE'] }
-]
-
 /**
  * Adds the routes of a collection: two URLs, six actions, OPTIONS, and 405 for every other method of the server.
  * `createConfig` describes the routes in OpenAPI; it is undefined if the app has no generator.
@@ -76,29 +52,18 @@ export function addRoutes (
 ): void {
   const path = buildCollectionRoute(collection)
   const addRoute = createRouteAdder(app, collection)
-  const served = actionRoutes.filter(({ name }) => (collection.actions as ReadonlySet<string>).has(name))
-  const itemRoutes = served.filter(({ at }) => at === 'item')
-  const collectionRoutes = [...served.filter(({ at }) => at === 'collection'), ...getBulkRoutes(collection)]
-  addRoutesAt(app, collection, { routes: collectionRoutes, url: path, createConfig, addRoute })
-  addRoutesAt(app, collection, { routes: itemRoutes, url: `${path}/:id`, createConfig, addRoute })
-  const { aggregate } = collection.attached
-  if (aggregate !== undefined) {
-    const route = { name: 'list', at: 'collection', methods: ['GET', 'HEAD'], takesQuery: true, aggregate } as const
-    addRoutesAt(app, collection, { routes: [route], url: `${path}/${aggregate.path}`, createConfig, addRoute })
+  const routes = new Map<string, ActionInfo[]>([[path, []], [`${path}/:id`, []]])
+  for (const action of getTable(collection)) {
+    if (action.methods.length === 0) continue
+    const place = action.at === 'item' ? `${path}/:id` : path
+    const url = action.path === undefined ? place : `${place}/${action.path}`
+    routes.set(url, [...routes.get(url) ?? [], action])
   }
-  for (const custom of collection.attached.actions.values()) {
-    const { name, at } = custom
-    const routes: ActionRoute[] = [{ name, at, methods: ['POST'], content: 'input', custom }]
-    if (custom.readQuery !== undefined) {
-      routes.unshift({ name, at, methods: ['GET', 'HEAD'], takesQuery: true, custom, isGet: true })
-    }
-    const url = at === 'item' ? `${path}/:id/${name}` : `${path}/${name}`
-    addRoutesAt(app, collection, { routes, url, createConfig, addRoute })
-  }
+  for (const [url, actions] of routes) addRoutesAt(app, collection, { actions, url, createConfig, addRoute })
   // Fastify sends parameters of over 100 characters to the 404 handler of the app, but not what a wildcard matches.
   const url = `${path}/*`
   if (collection.id.generate === 'client' || collection.attached.matchesAnySegment) {
-    addRoutesAt(app, collection, { routes: itemRoutes, url, createConfig, addRoute })
+    addRoutesAt(app, collection, { actions: routes.get(`${path}/:id`)!, url, createConfig, addRoute })
   } else {
     addRoute({
       ...getResourceOptions(collection),
@@ -110,69 +75,56 @@ export function addRoutes (
   }
 }
 
-/** PATCH and DELETE of the collection write to all items that match the query string. */
-function getBulkRoutes ({ attached }: Collection): ActionRoute[] {
-  const actions = [...attached.bulk.values()].filter(({ run }) => run !== undefined)
-  return actions.map((bulk) => ({
-    name: bulk.name,
-    at: 'collection',
-    methods: [bulk.name === 'update' ? 'PATCH' : 'DELETE'],
-    ...bulk.name === 'update' && { content: 'bulkPatch' },
-    takesQuery: true,
-    bulk
-  }))
-}
-
 interface RouteTarget {
-  readonly routes: readonly ActionRoute[]
+  readonly actions: readonly ActionInfo[]
   readonly url: string
   readonly createConfig: typeof createSwaggerConfig | undefined
   readonly addRoute: AddRoute
 }
 
 function addRoutesAt (app: FastifyInstance, collection: Collection, target: RouteTarget): void {
-  const { routes, url, createConfig, addRoute } = target
+  const { actions, url, createConfig, addRoute } = target
   const wildcardOptions: RouteOptions = url.endsWith('*') ? { onRequest: skipDeeperPaths(app.prefix + url) } : {}
 
-  for (const route of routes) {
+  for (const action of actions) {
     const options = mergeRouteOptions(
       wildcardOptions,
       collection.http.routes.all ?? {},
-      getOwnOptions(collection, route)
+      getOwnOptions(collection, action)
     )
     const checks = [
-      ...getOriginChecks(collection, route),
-      ...getAccessChecks(collection, route),
-      ...getContentChecks(collection, route),
-      ...route.name === 'create' ? [refuseListPreconditions] : [],
-      ...route.bulk === undefined ? [] : [refuseBulkPreconditions]
+      ...getOriginChecks(collection, action),
+      ...getAccessChecks(collection, action),
+      ...getContentChecks(collection, action),
+      ...action.key === 'create' ? [refuseListPreconditions] : [],
+      ...action.bulk === undefined ? [] : [refuseBulkPreconditions]
     ]
-    const handlerOptions = getHandlerOptions(collection, route)
-    const errorHandler = createErrorHandler(collection, route.name)
-    for (const [index, method] of route.methods.entries()) {
-      const schema: FastifySchema = index === 0 && isDocumented(route, url)
-        ? describeRoute(collection.name, getInfo(route), app.prefix + buildParentRoute(collection))
+    const handlerOptions = getHandlerOptions(collection, action)
+    const errorHandler = createErrorHandler(collection, action.name)
+    for (const [index, method] of action.methods.entries()) {
+      const schema: FastifySchema = index === 0 && isDocumented(action, url)
+        ? describeRoute(collection.name, action, app.prefix + buildParentRoute(collection))
         : hiddenSchema
       const handler = createHandler(collection, handlerOptions)
       addRoute({ ...options, url, method, schema, exposeHeadRoute: false, handler, errorHandler }, checks)
     }
   }
 
-  const names = routes.map(({ name }) => name)
+  const names = actions.map(({ name }) => name)
   const canBeHidden = canIdentify(collection) && canHide(collection, names)
   const hiding = canBeHidden ? [hideResource(collection, names)] : []
   const resourceOptions = mergeRouteOptions(wildcardOptions, getResourceOptions(collection))
-  const operations = routes
-    .filter((route) => isDocumented(route, url))
-    .map((route) => ({ action: getInfo(route), method: route.methods[0].toLowerCase() }))
+  const operations = actions
+    .filter((action) => isDocumented(action, url))
+    .map((action) => ({ action, method: action.methods[0]!.toLowerCase() }))
   addRoute({
     ...resourceOptions,
     config: { ...resourceOptions.config, ...createConfig?.(app, collection, operations) },
     url,
     method: 'OPTIONS',
-    ...createOptionsHandlers(collection, createOptionsHeaders(collection, routes))
+    ...createOptionsHandlers(collection, createOptionsHeaders(collection, actions))
   }, hiding)
-  const methods = getMethods(routes)
+  const methods = getMethods(actions)
   addRoute({
     ...resourceOptions,
     url,
@@ -181,51 +133,41 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, target: Rout
   }, [...hiding, refuseMethod(buildAllow(methods))])
 }
 
-function getHandlerOptions (collection: Collection, route: ActionRoute): HandlerOptions {
-  const { name, content, takesQuery = false, custom, bulk, aggregate } = route
-  const requiresMatch = bulk === undefined && collection.http.etag.required
+function getHandlerOptions (collection: Collection, action: ActionInfo): HandlerOptions {
+  const { key, name, takes, query, path } = action
   return {
-    action: createAction(collection, { ...getInfo(route), isQuery: content === 'query' }),
-    takesQuery,
+    action: createAction(collection, action),
+    takesQuery: query !== undefined || takes === 'parameters',
     cache: getCachePolicy(collection, name),
-    needsFormat: name !== 'remove' || bulk !== undefined,
-    customAction: custom?.name ?? aggregate?.path,
-    requiresMatch: custom?.requiresMatch(collection.http.etag.required) ?? requiresMatch
+    needsFormat: key !== 'remove',
+    customAction: path,
+    requiresMatch: action.requiresMatch(collection.http.etag.required)
   }
 }
 
-function getInfo ({ name, custom, isGet, bulk, aggregate }: ActionRoute): ActionInfo {
-  if (aggregate !== undefined) return toAggregateInfo(aggregate)
-  if (bulk !== undefined) return toBulkInfo(bulk)
-  if (custom === undefined) return actionInfos[name as ActionName]
-  return isGet === true ? { ...toActionInfo(custom), isGet } : toActionInfo(custom)
-}
-
-function getMethods (routes: readonly ActionRoute[]): HTTPMethods[] {
-  return [...routes.flatMap(({ methods }) => methods), 'OPTIONS']
+function getMethods (actions: readonly ActionInfo[]): HTTPMethods[] {
+  return [...actions.flatMap(({ methods }) => methods), 'OPTIONS']
 }
 
 /** The headers of OPTIONS name the methods that the caller may use, if the caller can be identified. */
 function createOptionsHeaders (
   collection: Collection,
-  routes: readonly ActionRoute[]
+  actions: readonly ActionInfo[]
 ): GetOptionsHeaders {
-  const buildHeaders = (routes: readonly ActionRoute[]): Record<string, string> => {
-    return { allow: buildAllow(getMethods(routes)), ...buildAcceptHeaders(collection, routes) }
+  const buildHeaders = (actions: readonly ActionInfo[]): Record<string, string> => {
+    return { allow: buildAllow(getMethods(actions)), ...buildAcceptHeaders(collection, actions) }
   }
-  const headers = buildHeaders(routes)
+  const headers = buildHeaders(actions)
   if (!canIdentify(collection)) return () => headers
   return async (incoming) => {
-    const actions = await findAllowedActions(collection, fromRequest(incoming))
-    return buildHeaders(routes.filter(({ name, bulk }) => {
-      return actions.has(name) && (bulk === undefined || actions.has('list'))
-    }))
+    const allowed = await findAllowedActions(collection, fromRequest(incoming))
+    return buildHeaders(actions.filter(({ rules }) => rules.every((name) => allowed.has(name))))
   }
 }
 
 /** OpenAPI 3.1 does not support QUERY, and a wildcard has no URI of its own. */
-function isDocumented ({ content }: ActionRoute, url: string): boolean {
-  return content !== 'query' && !url.endsWith('*')
+function isDocumented ({ takes }: ActionInfo, url: string): boolean {
+  return takes !== 'query' && !url.endsWith('*')
 }
 
 function getSupportedMethods (app: FastifyInstance): HTTPMethods[] {
@@ -245,7 +187,7 @@ function hideResource (collection: Collection, actions: readonly AnyActionName[]
 }
 
 /** The options of the route itself, in addition to those of all routes. */
-function getOwnOptions ({ http: { routes } }: Collection, { name, custom }: ActionRoute): RouteOptions {
+function getOwnOptions ({ http: { routes } }: Collection, { name, custom }: ActionInfo): RouteOptions {
   return (custom === undefined ? routes[name as ActionName] : custom.route) ?? {}
 }
 
@@ -253,26 +195,24 @@ function getOwnOptions ({ http: { routes } }: Collection, { name, custom }: Acti
  * Only a POST without content, or with the content of a form, can come from a page of another origin without a CORS
  * preflight. The six actions need content.
  */
-function getOriginChecks (collection: Collection, { methods: [method], custom }: ActionRoute): RequestCheck[] {
+function getOriginChecks (collection: Collection, { methods: [method], custom }: ActionInfo): RequestCheck[] {
   const { http: { trustedOrigins } } = collection
   const isForgeable = method === 'POST' &&
     (custom === undefined ? acceptsForms(getRepresentationTypes(collection.http.formats)) : !custom.safe)
   return isForgeable && trustedOrigins !== '*' ? [refuseCrossOrigin(trustedOrigins)] : []
 }
 
-/** A filter reads: a caller of a bulk action needs the right to list as well. */
-function getAccessChecks (collection: Collection, { name, bulk }: ActionRoute): RequestCheck[] {
+function getAccessChecks (collection: Collection, action: ActionInfo): RequestCheck[] {
   if (!isProtected(collection)) return []
-  const wanted = { action: name, other: bulk && 'list' } as const
   return [async (request: FastifyRequest) => {
-    getState(request).access = await requireAccess(collection, wanted, fromRequest(request))
+    getState(request).access = await requireAccess(collection, action, fromRequest(request))
   }]
 }
 
 /** Refuses a request by its headers before its content is read. */
-function getContentChecks (collection: Collection, { content }: ActionRoute): RequestCheck[] {
-  if (content === undefined) return []
-  return [checkHeaders(collection.http, acceptedContents[content](collection.http.formats))]
+function getContentChecks (collection: Collection, { takes }: ActionInfo): RequestCheck[] {
+  if (takes === undefined || takes === 'parameters') return []
+  return [checkHeaders(collection.http, acceptedContents[takes](collection.http.formats))]
 }
 
 /** RFC 9651, section 3.3.4: the header Accept-Query is a list of tokens, and this media type is a token. */
@@ -292,11 +232,11 @@ const acceptedContents = {
 }
 
 /** RFC 5789, section 3.1; RFC 10008, section 3; and Accept-Post of the Linked Data Platform. */
-function buildAcceptHeaders (collection: Collection, routes: readonly ActionRoute[]): Record<string, string> {
+function buildAcceptHeaders (collection: Collection, actions: readonly ActionInfo[]): Record<string, string> {
   const headers: Record<string, string> = {}
-  for (const { methods: [method], bulk } of routes) {
+  for (const { methods: [method], takes } of actions) {
     if (method === 'POST') headers['accept-post'] = getRepresentationTypes(collection.http.formats).join(', ')
-    if (method === 'PATCH') headers['accept-patch'] = (bulk === undefined ? patchTypes : bulkPatchTypes).join(', ')
+    if (method === 'PATCH') headers['accept-patch'] = (takes === 'patch' ? patchTypes : bulkPatchTypes).join(', ')
     if (method === 'QUERY') headers['accept-query'] = queryTypes.join(', ')
   }
   return headers

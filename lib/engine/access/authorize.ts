@@ -37,9 +37,8 @@ export class Refused {
 }
 
 interface Wanted {
-  readonly action: AnyActionName
-  /** An action that the caller must be allowed to call as well. */
-  readonly other?: AnyActionName | undefined
+  /** The action, and others that the caller must be allowed to call as well: an entry of the table. */
+  readonly rules: readonly [AnyActionName, ...AnyActionName[]]
   /** False if the collection is not asked as one that is nested. */
   readonly isNested?: boolean
 }
@@ -69,16 +68,17 @@ function toOpenAccess (view: View): Access {
 /** Decides what a caller may do and see. A caller that may not see the parent sees nothing that is nested in it. */
 export async function authorize (
   collection: Collection,
-  { action, other, isNested = true }: Wanted,
+  { rules, isNested = true }: Wanted,
   source: Source
 ): Promise<Access | Refused> {
   const { attached: { parent }, put } = collection
   const outer = isNested ? parent && await decide(parent.collection, ['read'], source) : undefined
   if (outer instanceof Refused) return outer
-  const own = await decide(collection, other === undefined ? [action] : [action, other], source)
+  const own = await decide(collection, rules, source)
   if (own instanceof Refused) return own
   const { caller, scopes: [scope, conditionScope] } = own
   const { request } = source
+  const [action] = rules
   const reads = action === 'list' || action === 'read'
   // Code that calls on behalf of a caller decides itself whom it shows what it has written.
   const canRead = reads || request === undefined || await canReadServed(collection, source)

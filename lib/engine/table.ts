@@ -1,0 +1,94 @@
+import type { ActionName } from './action.ts'
+import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from './action-info.ts'
+import { create, list, read, remove, replace, update } from './actions.ts'
+import type { Collection } from './collection.ts'
+
+// The ways to call a collection. Each is an entry, which says what doors and OpenAPI need to know.
+
+type Entry = Pick<ActionInfo, 'name' | 'at' | 'methods' | 'run'> & Partial<ActionInfo>
+
+function toInfo (entry: Entry): ActionInfo {
+  const { name, at, methods: [method] } = entry
+  const safe = method === 'GET' || method === 'QUERY'
+  return {
+    key: name,
+    safe,
+    reads: safe,
+    rules: [name],
+    path: undefined,
+    takes: undefined,
+    query: undefined,
+    requiresMatch: (general) => general && at === 'item' && !safe,
+    ...entry
+  }
+}
+
+/** The six actions. */
+export const actionInfos: Readonly<Record<ActionName, ActionInfo>> = {
+  list: toInfo({ name: 'list', at: 'collection', methods: ['GET', 'HEAD'], query: 'list', run: list }),
+  create: toInfo({ name: 'create', at: 'collection', methods: ['POST'], takes: 'representation', run: create }),
+  read: toInfo({ name: 'read', at: 'item', methods: ['GET', 'HEAD'], query: 'item', run: read }),
+  replace: toInfo({ name: 'replace', at: 'item', methods: ['PUT'], takes: 'representation', run: replace }),
+  update: toInfo({ name: 'update', at: 'item', methods: ['PATCH'], takes: 'patch', run: update }),
+  remove: toInfo({ name: 'remove', at: 'item', methods: ['DELETE'], run: remove })
+}
+
+/** A list whose query is the content of the request: RFC 10008. */
+const queryInfo: ActionInfo = { ...actionInfos.list, key: 'query', methods: ['QUERY'], takes: 'query' }
+
+/** A custom action is a POST. */
+export function toActionInfo (custom: CustomAction): ActionInfo {
+  const { name, at, safe, run } = custom
+  const requiresMatch = custom.requiresMatch.bind(custom)
+  return toInfo({ name, at, methods: ['POST'], run, safe, path: name, takes: 'input', requiresMatch, custom })
+}
+
+/** One that only reads is a GET as well. */
+function toGetInfo (custom: CustomAction): ActionInfo {
+  const { name, at, run } = custom
+  const key = `${name}.get`
+  return toInfo({ key, name, at, methods: ['GET', 'HEAD'], run, path: name, takes: 'parameters', custom })
+}
+
+const bulkInfos: Readonly<Record<BulkAction['name'], ActionInfo>> = {
+  // Over HTTP, a POST creates one item or several.
+  create: { ...actionInfos.create, key: 'createMany', methods: [] },
+  update: { ...actionInfos.update, key: 'updateMany', takes: 'bulkPatch' },
+  remove: { ...actionInfos.remove, key: 'removeMany' }
+}
+
+/** A write to several items: new ones, or those that match the query, which the caller must be allowed to list. */
+export function toBulkInfo (bulk: BulkAction): ActionInfo {
+  const info = bulkInfos[bulk.name]
+  if (bulk.run === undefined) return { ...info, bulk }
+  const rules = [bulk.name, 'list'] as const
+  return { ...info, at: 'collection', rules, query: 'list', run: bulk.run, requiresMatch: () => false, bulk }
+}
+
+/** Figures over groups of the items of a list. */
+export function toAggregateInfo (aggregate: AggregateAction): ActionInfo {
+  const { path, run } = aggregate
+  return { ...actionInfos.list, key: 'aggregate', path, query: 'groups', run, aggregate }
+}
+
+const tables = new WeakMap<object, readonly ActionInfo[]>()
+
+/** Returns the table of a collection: what it serves, and what code can call beside that. */
+export function getTable (collection: Collection): readonly ActionInfo[] {
+  let table = tables.get(collection)
+  if (table === undefined) tables.set(collection, table = createTable(collection))
+  return table
+}
+
+function createTable ({ actions, attached }: Collection): ActionInfo[] {
+  const served = Object.values(actionInfos).filter(({ name }) => (actions as ReadonlySet<string>).has(name))
+  const { aggregate } = attached
+  return [
+    ...served.flatMap((info) => info.name === 'list' ? [info, queryInfo] : [info]),
+    ...[...attached.bulk.values()].map(toBulkInfo),
+    ...aggregate === undefined ? [] : [toAggregateInfo(aggregate)],
+    ...[...attached.actions.values()].flatMap((custom) => {
+      return custom.readQuery === undefined ? [toActionInfo(custom)] : [toGetInfo(custom), toActionInfo(custom)]
+    })
+  ]
+}
