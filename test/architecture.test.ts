@@ -84,18 +84,12 @@ const goUp = [
   'engine/feature.ts imports doors/http/presentation.ts',
   'engine/feature.ts imports openapi/components.ts',
   'engine/feature.ts imports openapi/operation-object.ts',
-  'engine/idempotency-key.ts imports doors/http/request.ts',
-  'engine/operation.ts imports doors/http/request.ts',
   'engine/operation.ts imports doors/http/response.ts',
   'engine/operation.ts imports doors/http/selection.ts',
   'engine/registry.ts imports doors/code/calls.ts',
   'engine/registry.ts imports doors/http/presentation.ts',
   'engine/view.ts imports doors/http/presentation.ts',
-  'engine/write-many.ts imports doors/http/patch.ts',
-  'json-schema/subschemas.ts imports storage/contract.ts',
-  'openapi/contents.ts imports doors/http/patch.ts',
-  'query/check-query.ts imports doors/http/request.ts',
-  'query/query-string.ts imports doors/http/request.ts'
+  'json-schema/subschemas.ts imports storage/contract.ts'
 ]
 
 test('folders import only folders below them, also types', async (t) => {
@@ -119,10 +113,8 @@ test('features and relations import no other one, and doors no other door, excep
   })
   t.strictSame([...new Set(describe(wrong))].sort(), [
     'doors/code/calls.ts imports doors/http/page-links.ts',
-    'doors/code/calls.ts imports doors/http/patch.ts',
     'doors/code/calls.ts imports doors/http/preconditions.ts',
     'doors/code/calls.ts imports doors/http/representation.ts',
-    'doors/code/calls.ts imports doors/http/request.ts',
     'doors/code/calls.ts imports doors/http/trace-action.ts'
   ])
 })

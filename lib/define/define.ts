@@ -170,7 +170,7 @@ function createComposer<Schema extends ObjectSchema> (
       attached,
       lists,
       views: new Map(),
-      steps: new Map(),
+      bound: new Map(),
       with: (...more: ReadonlyArray<AnyFeature | undefined>) => {
         return compose([...features, ...more.filter((feature) => feature !== undefined)])
       }

@@ -1,6 +1,6 @@
 import type { LinkFailures } from './link-failures.ts'
 import type { BuildLinks, Neighbors } from '../doors/http/presentation.ts'
-import type { Steps } from './operation.ts'
+import type { BoundAction } from './operation.ts'
 import type { View } from './view.ts'
 import type { AddsOfFeature, AnyFeature, Attached, Feature, FeaturesOf, InferredFeatures } from './feature.ts'
 import type { Format, Link } from '../formats/format.ts'
@@ -156,8 +156,8 @@ export interface Collection<Item = object> extends Definition<Item> {
   readonly http: HttpOptions<Item>
   /** What depends on the caller, by the properties that it does not see: see engine/view.ts. */
   readonly views: Map<string, View>
-  /** The functions of actions, by action and door: see engine/engine.ts. */
-  readonly steps: Map<string, Steps>
+  /** The actions as doors call them, by action and door: see engine/engine.ts. */
+  readonly bound: Map<string, BoundAction>
   readonly app: ServingApp
   /** What the features have attached. */
   readonly attached: Attached

@@ -4,26 +4,27 @@ import type { ActionInfo } from './action-info.ts'
 import { problem } from '../http/problems.ts'
 import { innermost } from './actions.ts'
 import { composeSteps, describeSteps } from './compose.ts'
-import type { Door, Run, Steps } from './operation.ts'
+import type { BoundAction, Door, Run } from './operation.ts'
 import { findParent } from './parent.ts'
 import { getTable } from './table.ts'
 
 // One engine for all doors: authorize -> [ find -> check -> content -> validate -> write ] -> outcome.
 
-/** Returns the functions of an action, with the layers of features. They are composed once for each door. */
-export function getSteps (
+/** Returns an action as a door calls it, alone or in a transaction. Its layers are composed once. */
+export function bindAction (
   collection: Collection,
   action: ActionInfo,
   { door, isJoined }: { readonly door: Door, readonly isJoined: boolean }
-): Steps {
+): BoundAction {
   const key = `${action.key} ${door} ${isJoined}`
-  let steps = collection.steps.get(key)
-  if (steps === undefined) {
+  let bound = collection.bound.get(key)
+  if (bound === undefined) {
     const { attached: { layers } } = collection
     const core = { ...innermost, authorized: action.run, surround: (next: Run) => withParentCheck(collection, next) }
-    collection.steps.set(key, steps = composeSteps(layers, action, core, { door, isJoined }))
+    const steps = composeSteps(layers, action, core, { door, isJoined })
+    collection.bound.set(key, bound = { collection, door, action, steps })
   }
-  return steps
+  return bound
 }
 
 /** 404 if the parent in the URI does not exist for the caller. */
@@ -50,6 +51,6 @@ export function describeLayers (definition: Definition<object, unknown>, door: D
     // QUERY has the layers of a list, and the GET of a custom action those of its POST.
     .filter(({ takes }) => takes !== 'query' && takes !== 'parameters')
     .filter(({ methods }) => methods.length > 0 || door === 'code')
-    .map((action) => describeSteps(action.key, getSteps(collection, action, { door, isJoined: false })))
+    .map((action) => describeSteps(action.key, bindAction(collection, action, { door, isJoined: false }).steps))
     .join('\n')
 }

@@ -5,7 +5,7 @@ import { digest } from './receipts.ts'
 import { parseIdempotencyKey } from '../http/idempotency-key.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import type { Request } from '../doors/http/request.ts'
+import type { Access } from './access/access.ts'
 import { toCanonicalJson } from '../schema/canonical-json.ts'
 import type { Receipt } from '../storage/contract.ts'
 
@@ -32,7 +32,9 @@ export function readKey (
 /** Headers by which most services identify callers. `access.vary` adds others. */
 const credentialHeaders: readonly string[] = ['authorization', 'cookie', 'x-api-key']
 
-type KeyOwner = Pick<Request, 'caller' | 'headers'> & {
+interface KeyOwner {
+  readonly caller: Access['caller']
+  readonly headers: IncomingHttpHeaders
   readonly scope: { readonly filter: unknown, readonly values: unknown } | undefined
 }
 
@@ -60,7 +62,7 @@ export interface Visibility {
   readonly scope: string
 }
 
-type Viewer = Pick<Request, 'view' | 'scope'>
+type Viewer = Pick<Access, 'view' | 'scope'>
 
 /** Undefined for a caller who sees everything. */
 export function getVisibility ({ view: { type: { hidden } }, scope }: Viewer): Visibility | undefined {

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import type { Access, Place } from './access/access.ts'
 import type { Caller } from './access/caller.ts'
 import type { Scope } from './access/scope.ts'
 import type { Collection } from './collection.ts'
@@ -7,16 +8,15 @@ import type { CachePolicy } from '../http/cache-control.ts'
 import type { Problem } from '../http/problems.ts'
 import type { ListQuery } from '../query/list-query.ts'
 import type { Lists } from '../query/lists.ts'
-import type { ParsedContent, Request } from '../doors/http/request.ts'
 import type { Response } from '../doors/http/response.ts'
 import type { Addition } from '../doors/http/selection.ts'
 import type { Context, Entry, Filter, Id, Page, Query, Refusal, Storage } from '../storage/contract.ts'
+import { joinFilters } from '../storage/filter.ts'
 import type { Progress } from './progress.ts'
 import type { OpenTransaction } from './transaction.ts'
 import type { View } from './view.ts'
 
-// What the engine is called with and what it returns. Nothing here knows a header, a status or bytes, except for the
-// members that say so.
+// What the engine is called with and what it returns. Nothing here knows a header, a status or bytes.
 
 /** Where an operation comes from: an HTTP request, `app.collection(definition)`, or a part of a batch. */
 export type Door = 'http' | 'code' | 'batch'
@@ -27,24 +27,86 @@ export interface AbortableContext extends Context {
   abort? (reason: Error): void
 }
 
-/** What is wanted. A door makes it, after it has authorized the caller; layers pass on changed copies. */
-export interface Operation {
+/** The signal of work that nobody aborts. */
+export const neverAborted: AbortSignal = new AbortController().signal
+
+/** An action as a door calls it. */
+export interface BoundAction {
+  readonly collection: Collection
+  readonly door: Door
+  readonly action: ActionInfo
+  /** The functions of the action, with the layers of features. */
+  readonly steps: Steps
+}
+
+/** Parsed content, which may be any value. The object distinguishes it from a problem. */
+export interface ParsedContent {
+  readonly value: unknown
+}
+
+/** What a door has got. The operation has it parsed when it needs it. */
+export interface Input {
+  /** The query before it is parsed: the parameters of the query string, or an object as the content of QUERY. */
+  getRawQuery (): unknown
+  /** Parses what a read requests, by the lists of the view. */
+  parseQuery (view: View): ListQuery | Problem
+  /** Parses the content. */
+  parseContent (): ParsedContent | Problem
+  /** Applies the content, a patch, to an item. */
+  applyPatch (item: object): ParsedContent | Problem
+}
+
+/** What a door knows of a call, beside the action and what the caller may do. */
+export interface Call {
+  readonly input: Input
+  /** The path segment of the item, which need not look like an id; empty for the collection. */
+  readonly segment: string
+  /** What the URI of a nested collection says about its items. */
+  readonly place?: Place | undefined
+  /** The ids of new items, as far as the app states them. */
+  readonly ids?: ReadonlyArray<Id | undefined> | undefined
+  readonly context: AbortableContext
+  /** The transaction that the call joins. */
+  readonly transaction?: OpenTransaction | undefined
+  /** The log of the request, or of the app. */
+  readonly log: FastifyBaseLogger
+  /** The request of Fastify; undefined if the call comes from code. */
+  readonly request: FastifyRequest | undefined
+  /** The preconditions; undefined if there are none. */
+  readonly check?: ((entry: Entry<object> | undefined) => Problem | undefined) | undefined
+  readonly returnsRemoved?: boolean
+  readonly decisions?: Decisions
+}
+
+/** Returns the rows that an operation reads: those of the caller, and of the parent in the URI. */
+export function getScope (access: Access, place: Place | undefined): Filter | undefined {
+  const scope = joinFilters(access.scope?.filter, access.conditionScope?.filter)
+  return place === undefined ? scope : joinFilters(place.scope, scope)
+}
+
+/**
+ * What is wanted. A door makes it once the caller is authorized. Layers pass on changed copies, which inherit from it,
+ * so it has no private members.
+ */
+export class Operation implements BoundAction {
   /** Whose items it reads or writes. */
   readonly collection: Collection
   /** Where it comes from. */
   readonly door: Door
   /** What it does. */
   readonly action: ActionInfo
-  /** The name of the custom action; undefined for the six others. */
-  readonly customAction: string | undefined
   /** The functions of the action, with the layers of features. */
   readonly steps: Steps
+  /** The name of the custom action; undefined for the six others. */
+  readonly customAction: string | undefined
+  /** What the door has got, for features that are about HTTP. */
+  readonly input: Input
   /** The path segment of the item, which need not look like an id; empty for the collection. */
   readonly segment: string
-  /** Undefined for the collection, and if no item can have this segment. */
+  /** Undefined for the collection, and if no item can have this segment. For a new item, the id that the app states. */
   readonly id: Id | undefined
   /** The ids of several new items, as far as the app states them. */
-  readonly ids?: ReadonlyArray<Id | undefined> | undefined
+  readonly ids: ReadonlyArray<Id | undefined> | undefined
   /** Properties whose values the URI sets, such as the id of the parent of a nested collection. */
   readonly fixed: Readonly<Record<string, Id>> | undefined
   /** What the caller sees. */
@@ -64,37 +126,76 @@ export interface Operation {
   /** What storages are called with. */
   readonly context: AbortableContext
   /** The transaction that the operation has joined. */
-  readonly transaction?: OpenTransaction | undefined
+  readonly transaction: OpenTransaction | undefined
   /** The log of the request, or of the app. */
   readonly log: FastifyBaseLogger
   /** The request of Fastify, for functions of the app; undefined if the call comes from code. */
   readonly request: FastifyRequest | undefined
-  /** For features that are about HTTP. */
-  readonly exchange?: Exchange | undefined
-  /** The query before it is parsed: the parameters of the query string, or an object as the content of QUERY. */
-  getRawQuery (): unknown
-  /** Parses what a read requests, before anything is read. */
-  query (): ListQuery | Problem
-  /** Parses the content. Called after the preconditions: RFC 9110, section 13.2.1. */
-  content (): ParsedContent | Problem
-  /** Applies the content, a patch, to an item. */
-  patch (item: object): ParsedContent | Problem
   /** The preconditions; undefined if there are none: then a DELETE need not read the item. */
-  readonly check?: ((entry: Entry<object> | undefined) => Problem | undefined) | undefined
+  readonly check: Call['check']
   /** Whether a PUT may create the item. */
   readonly canCreate: boolean
   /** Whether the outcome of a DELETE needs the item. */
   readonly returnsRemoved: boolean
+  /** Set by batches. What the hooks `onRules` of features have returned before the transaction began. */
+  readonly decisions: Decisions | undefined
   /** Set by layers. Called in the transaction of the write, with the outcome. A problem rolls it back. */
   readonly beforeCommit?: (outcome: Outcome, storage: Storage<object>) => Promise<Problem | undefined>
-  /** Set by batches. What the hooks `onRules` of features have returned before the transaction began. */
-  readonly decisions?: Decisions
   /** Set by a layer. By collection, the rows that the caller can refer to; undefined if it can refer to none. */
   readonly readableTargets?: ReadonlyMap<object, { readonly scope: Filter | undefined } | undefined>
   /** Set by a layer that limits the time. */
   readonly progress?: Progress
   /** Set by features. Writes several changes at once, if no hook needs the single ones. */
   readonly writeMany?: WriteMany
+
+  constructor ({ collection, door, action, steps }: BoundAction, access: Access, call: Call) {
+    const { input, segment, place, ids, context, transaction, log, request, check } = call
+    this.collection = collection
+    this.door = door
+    this.action = action
+    this.steps = steps
+    this.customAction = action.custom?.name
+    this.input = input
+    this.segment = segment
+    this.id = action.at === 'item' ? collection.id.read(segment) : ids?.[0]
+    this.ids = ids
+    this.fixed = place?.fixed
+    this.view = access.view
+    this.caller = access.caller
+    this.initiator = access.isApp ? transaction?.initiator : access.caller
+    this.isApp = access.isApp
+    this.scope = access.scope
+    this.parentScope = access.parentScope?.filter
+    this.storage = transaction === undefined ? collection.storage : transaction.join(collection)
+    this.context = context
+    this.transaction = transaction
+    this.log = log
+    this.request = request
+    this.check = check
+    this.canCreate = access.canCreate
+    this.returnsRemoved = call.returnsRemoved === true
+    this.decisions = call.decisions
+  }
+
+  /** Returns the query before it is parsed: parameters of the query string, or an object as the content of QUERY. */
+  getRawQuery (): unknown {
+    return this.input.getRawQuery()
+  }
+
+  /** Parses what a read requests, before anything is read. */
+  query (): ListQuery | Problem {
+    return this.input.parseQuery(this.view)
+  }
+
+  /** Parses the content. Called after the preconditions: RFC 9110, section 13.2.1. */
+  content (): ParsedContent | Problem {
+    return this.input.parseContent()
+  }
+
+  /** Applies the content, a patch, to an item. */
+  patch (item: object): ParsedContent | Problem {
+    return this.input.applyPatch(item)
+  }
 }
 
 /** What is known of an operation before it runs. */
@@ -108,13 +209,6 @@ export type Decide<Decision = unknown> = (source: RuleSource) => Promise<Decisio
 
 /** What rules have decided, by the function that has called them. */
 export type Decisions = ReadonlyMap<Decide, unknown>
-
-/** The HTTP request of an operation, and how its outcome is rendered. */
-export interface Exchange {
-  readonly request: Request
-  /** Renders what a write leads to. The same outcome is rendered once. */
-  render (outcome: Outcome): Response
-}
 
 /** What an operation leads to. Only failures are thrown. */
 export type Outcome =

@@ -13,7 +13,7 @@ import { isEmptyFilter } from '../storage/filter.ts'
 import { buildItem } from './build.ts'
 import { changeOperation } from './operation.ts'
 import type { ChangeRefusal, ItemChange, Operation, Outcome, Run, WriteMany } from './operation.ts'
-import { applyParsedPatch } from '../doors/http/patch.ts'
+import { applyPatch } from './patch.ts'
 import type { OpenTransaction, Work } from './transaction.ts'
 import { endsTurn, yieldTurn } from './turns.ts'
 import { maxAttempts, notifyChanges, runTransaction, storeChanges, toChange } from './write.ts'
@@ -39,7 +39,7 @@ export function createUpdateMany (maximum: number): Run {
     if (content instanceof Problem) return content
     if (!isObject(content.value)) return validationProblem([{ pointer: '', message: 'must be object' }])
     const { type } = operation.view
-    const patched = changeOperation(operation, { patch: (item) => applyParsedPatch(type, item, content.value) })
+    const patched = changeOperation(operation, { patch: (item) => applyPatch(type, item, content.value) })
     return writeMatching(patched, maximum, async (before, transaction) => {
       const changed = patched.steps.content(patched, before)
       if (changed instanceof Problem) return changed
@@ -143,8 +143,8 @@ function findPageParameter ({ limit, cursor, order, fields, offset, features = {
 }
 
 /** The preference for a count is not an error. */
-function findCount ({ exchange }: Operation): string | undefined {
-  return exchange !== undefined && 'count' in exchange.request.query ? 'count' : undefined
+function findCount (operation: Operation): string | undefined {
+  return 'count' in Object(operation.getRawQuery()) ? 'count' : undefined
 }
 
 interface FindOptions {

@@ -8,8 +8,9 @@ import type { ReceiptSettings } from '../engine/receipts.ts'
 import { formatValue } from '../errors/format-value.ts'
 import { Problem } from '../http/problems.ts'
 import { describeHeaderParameters } from '../openapi/headers.ts'
-import { getCollectionPath, getTargetPath } from '../doors/http/request.ts'
-import type { Request } from '../doors/http/request.ts'
+import { renderWrite } from '../doors/http/render.ts'
+import { getCollectionPath, getHttpRequest, getTargetPath } from '../doors/http/request.ts'
+import type { HttpRequest } from '../doors/http/request.ts'
 import type { RouteOptions } from '../engine/definition.ts'
 import type { Receipt } from '../storage/contract.ts'
 import type { ActionInfo } from '../engine/action-info.ts'
@@ -151,8 +152,7 @@ function withReplay (next: Run, settings: Settings, maxLength: number): Run {
   return async (operation) => {
     const { collection, context, log } = operation
     // Only HTTP requests have this layer.
-    const exchange = operation.exchange!
-    const { request } = exchange
+    const request = getHttpRequest(operation)!
     const key = getKey(operation, request, settings)
     if (key instanceof Problem) return key
     if (key === undefined) return next(operation)
@@ -161,8 +161,9 @@ function withReplay (next: Run, settings: Settings, maxLength: number): Run {
       replay: (earlier) => replay(earlier, fingerprint, request),
       run: (keep) => {
         const beforeCommit: Operation['beforeCommit'] = async (outcome, storage) => {
-          const { content, ...rest } = limitContent(exchange.render(outcome), maxLength)
-          const stored: StoredResponse = { ...rest, ...encodeContent(content), visibility: getVisibility(request) }
+          const { content, ...rest } = limitContent(renderWrite(collection, request, outcome), maxLength)
+          const visibility = getVisibility(request.access)
+          const stored: StoredResponse = { ...rest, ...encodeContent(content), visibility }
           return await keep(JSON.stringify(stored), storage) ? undefined : keyInUse()
         }
         return next(changeOperation(operation, { beforeCommit }))
@@ -173,15 +174,15 @@ function withReplay (next: Run, settings: Settings, maxLength: number): Run {
 }
 
 /** A digest of the caller, the path of the collection and the header; undefined if the header is missing. */
-function getKey ({ collection }: Operation, request: Request, settings: Settings): string | Problem | undefined {
+function getKey ({ collection }: Operation, request: HttpRequest, settings: Settings): string | Problem | undefined {
   const key = readKey(request.headers, settings)
   if (typeof key !== 'string') return key
   const path = request.segment === '' ? request.path : getCollectionPath(request)
-  return digest([getKeyOwner([collection], request), path, key])
+  return digest([getKeyOwner([collection], { ...request.access, headers: request.headers }), path, key])
 }
 
 /** A digest of the method, the target and the bytes of the content. */
-function getFingerprint (request: Request): string {
+function getFingerprint (request: HttpRequest): string {
   const { path, search, content, original } = request
   const query = search === '' ? '' : `?${search}`
   return digest([original.method, getTargetPath(request, path) + query, content ?? ''])
@@ -203,20 +204,20 @@ function decodeContent ({ content, isBinary }: StoredResponse): Response['conten
   return isBinary === true && content !== undefined ? Buffer.from(content, 'base64') : content
 }
 
-function replay (earlier: Receipt, fingerprint: string, request: Request): Outcome | Problem {
+function replay (earlier: Receipt, fingerprint: string, request: HttpRequest): Outcome | Problem {
   const answer = readAnswer(earlier, fingerprint)
   if (answer instanceof Problem) return answer
   // `withReplay` has stored it, in this or another process.
   const stored = JSON.parse(answer) as StoredResponse
   const { status, headers, applied, visibility } = stored
   const first: Response = { status, headers, applied, content: decodeContent(stored) }
-  const response = limitToCaller(first, canSee(getVisibility(request), visibility), request)
+  const response = limitToCaller(first, canSee(getVisibility(request.access), visibility), request)
   const marked = { ...response.headers, 'idempotent-replayed': 'true' }
   return { kind: 'replayed', response: { ...response, headers: marked } }
 }
 
 /** A caller who can no longer read gets a minimal response, as its preferences say then. */
-function limitToCaller (response: Response, isVisible: boolean, { preferences }: Request): Response {
+function limitToCaller (response: Response, isVisible: boolean, { preferences }: HttpRequest): Response {
   if (preferences.return === 'minimal') return { ...withoutContent(response), applied: { return: 'minimal' } }
   return isVisible ? response : withoutContent(response)
 }

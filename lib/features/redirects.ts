@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { getHttpRequest } from '../doors/http/request.ts'
 import type { Find, Operation } from '../engine/operation.ts'
 import { formatValue } from '../errors/format-value.ts'
 import { HookError } from '../errors/failure.ts'
@@ -99,9 +100,9 @@ async function callTo (to: FindNewPlace, segment: string, { request }: Operation
   }
 }
 
-function isSameUri (href: string, { exchange }: Operation): boolean {
+function isSameUri (href: string, operation: Operation): boolean {
   // Only HTTP requests have this layer.
-  const { path, original } = exchange!.request
+  const { path, original } = getHttpRequest(operation)!
   const here = new URL(path, 'http://localhost')
   const there = new URL(href, here)
   return there.pathname === here.pathname && (there.host === here.host || there.host === original.host)

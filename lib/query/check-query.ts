@@ -1,7 +1,7 @@
 import { isDecodable } from '../http/percent-encoding.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import type { Request } from '../doors/http/request.ts'
+import type { QueryRequest } from './query-string.ts'
 
 /**
  * RFC 3986, section 2.1: a percent sign is followed by two hexadecimal digits, and the octets are UTF-8. The parser of
@@ -13,10 +13,8 @@ export function checkEncoding (search: string): Problem | undefined {
   return badParameter(name, 'percent-encoded UTF-8. A percent sign itself is %25', `The query parameter "${name}"`)
 }
 
-type QueryTarget = Pick<Request, 'search' | 'query'>
-
 /** Checks the query string of a request that takes no parameters. */
-export function checkQuery ({ search, query }: QueryTarget): Problem | undefined {
+export function checkQuery ({ search, query }: QueryRequest): Problem | undefined {
   const name = search === '' ? undefined : Object.keys(query)[0]
   if (name === undefined) return undefined
   return problem('invalid-query', {

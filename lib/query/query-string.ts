@@ -1,7 +1,6 @@
 import type { Lists } from './lists.ts'
 import { Problem, problem } from '../http/problems.ts'
 import { badParameter } from './check-query.ts'
-import type { Request } from '../doors/http/request.ts'
 import type { Condition } from '../storage/contract.ts'
 import { parseCondition, parseFilterKey, parseOperand, suggestKeys } from './conditions.ts'
 import { FilterCost } from './filter-cost.ts'
@@ -10,7 +9,11 @@ import { addPart, combineFilters } from './list-query.ts'
 import type { ListFilter, ListQuery } from './list-query.ts'
 
 /** The parts of a request that its query depends on. */
-export type QueryRequest = Pick<Request, 'query' | 'search'>
+export interface QueryRequest {
+  readonly query: Readonly<Record<string, unknown>>
+  /** The query string, as the client sent it, without the question mark. */
+  readonly search: string
+}
 
 const emptyQuery: ListQuery = Object.freeze({})
 /** In characters. RFC 9110, section 4.1, recommends 8000 for a URI, and some proxies refuse much longer ones. */

@@ -623,38 +623,40 @@ const nested = [
   ...inFile('doors/batch/part-operation.ts', ['doors/batch/batch', 'doors/batch/rules', 'features/within'], [
     {
       promise: 'a part is within its parent',
-      old: 'scope: joinFilters(place?.scope, scope?.filter), lock }',
-      next: 'scope: scope?.filter, lock }'
+      old: 'scope: getScope(access, place), lock }',
+      next: 'scope: getScope(access, undefined), lock }'
     }
   ])
 ]
 
 const batch = [
-  ...inFile('doors/batch/part-operation.ts', ['doors/batch/batch', 'doors/batch/rules', 'doors/batch/equivalence'], [
+  ...inFile('engine/operation.ts', ['doors/batch/batch', 'doors/batch/rules', 'doors/batch/equivalence'], [
     {
       promise: 'all parts are one transaction',
-      old: 'storage: transaction.join(collection),',
-      next: "storage: action.name === 'remove' ? collection.storage : transaction.join(collection),"
-    },
+      old: 'this.storage = transaction === undefined ? collection',
+      next: "this.storage = transaction === undefined || (door === 'batch' && action.name === 'remove') ? collection"
+    }
+  ]),
+  ...inFile('doors/batch/part-operation.ts', ['doors/batch/batch', 'doors/batch/rules', 'doors/batch/equivalence'], [
     {
       promise: 'a part is in the scope of the caller',
-      old: 'scope: joinFilters(place?.scope, scope?.filter), lock }',
-      next: 'scope: place?.scope, lock }'
+      old: 'scope: getScope(access, place), lock }',
+      next: 'scope: getScope({ ...access, scope: undefined }, place), lock }'
     },
     {
       promise: 'what a part reads does not change until the commit',
-      old: 'scope: joinFilters(place?.scope, scope?.filter), lock }',
-      next: 'scope: joinFilters(place?.scope, scope?.filter), lock: false }'
+      old: 'scope: getScope(access, place), lock }',
+      next: 'scope: getScope(access, place), lock: false }'
     },
     {
       promise: 'a part that creates needs the rule of create',
-      old: 'canCreate: access.canCreate,',
-      next: 'canCreate: true,'
+      old: "{ door: 'batch', isJoined: true }), access, {",
+      next: "{ door: 'batch', isJoined: true }), { ...access, canCreate: true }, {"
     },
     {
       promise: 'the preconditions of a part are compared',
-      old: 'return (entry) => checkPreconditions(conditions, entry)',
-      next: 'return (entry) => entry && undefined'
+      old: 'check: createCheck(action, {',
+      next: 'check: createCheck({ ...action, reads: true }, {'
     }
   ]),
   ...inFile('doors/batch/run-batch.ts', ['doors/batch/batch', 'doors/batch/rules', 'engine/lost-races'], [

@@ -1,8 +1,9 @@
 import { findPlace } from '../../engine/access/parent.ts'
-import { getSteps } from '../../engine/engine.ts'
-import type { Operation } from '../../engine/operation.ts'
-import { applyParsedPatch } from '../http/patch.ts'
-import { checkPreconditions, dependsOnItem } from '../http/preconditions.ts'
+import { bindAction } from '../../engine/engine.ts'
+import { getScope, Operation } from '../../engine/operation.ts'
+import type { ParsedContent } from '../../engine/operation.ts'
+import { applyPatch } from '../../engine/patch.ts'
+import { createCheck } from '../http/preconditions.ts'
 import type { OpenTransaction } from '../../engine/transaction.ts'
 import type { View } from '../../engine/view.ts'
 import { hasTagPrecondition } from '../../http/preconditions.ts'
@@ -10,8 +11,6 @@ import { Problem, problem } from '../../http/problems.ts'
 import { parseItemQuery, parseListQuery } from '../../query/query-string.ts'
 import type { ListQuery } from '../../query/list-query.ts'
 import { checkQuery } from '../../query/check-query.ts'
-import type { ParsedContent } from '../http/request.ts'
-import { joinFilters } from '../../storage/filter.ts'
 import type { PreparedPart } from './prepare-part.ts'
 
 interface Joined {
@@ -26,48 +25,35 @@ export function toOperation (
   content: unknown,
   { transaction, lock }: Joined
 ): Operation | Problem {
-  const { target: { collection, action, depth }, access, own, decisions } = part
+  const { target: { collection, action, depth }, access, own, decisions, headers, format, presentation } = part
   const { request, address } = own
   const place = findPlace(collection.attached.parent, address.parameters)
   if (place instanceof Problem) return place
   const invalid = checkRequest(part)
   if (invalid !== undefined) return invalid
-  const { view, caller, scope } = access
-  const segment = action.at === 'item' ? address.segments[depth]! : ''
+  const { view } = access
   const parsed = readContent(part, content)
-  const operation: Operation = {
-    collection,
-    door: 'batch',
-    action,
-    customAction: action.custom?.name,
-    steps: getSteps(collection, action, { door: 'batch', isJoined: true }),
-    segment,
-    id: action.at === 'item' ? collection.id.read(segment) : undefined,
-    fixed: place?.fixed,
-    view,
-    caller,
-    initiator: caller,
-    isApp: false,
-    scope,
-    parentScope: access.parentScope?.filter,
-    storage: transaction.join(collection),
-    context: { signal: transaction.signal, scope: joinFilters(place?.scope, scope?.filter), lock },
+  return new Operation(bindAction(collection, action, { door: 'batch', isJoined: true }), access, {
+    input: {
+      getRawQuery: () => address.query,
+      parseQuery: (current) => readQuery(part, current),
+      parseContent: () => parsed,
+      applyPatch: (item) => parsed instanceof Problem ? parsed : applyPatch(view.type, item, parsed.value)
+    },
+    segment: action.at === 'item' ? address.segments[depth]! : '',
+    place,
+    context: { signal: transaction.signal, scope: getScope(access, place), lock },
     transaction,
     log: request.log,
     request,
-    getRawQuery: () => address.query,
-    // Layers may change the view.
-    query () {
-      return readQuery(part, this.view)
-    },
-    content: () => parsed,
-    patch: (item) => parsed instanceof Problem ? parsed : applyParsedPatch(view.type, item, parsed.value),
-    check: createCheck(part),
-    canCreate: access.canCreate,
-    decisions,
-    returnsRemoved: false
-  }
-  return operation
+    check: createCheck(action, {
+      headers,
+      format,
+      presentation,
+      requiresMatch: action.requiresMatch(collection.http.etag.required)
+    }),
+    decisions
+  })
 }
 
 /** Whether the part is a GET. */
@@ -82,14 +68,6 @@ function checkRequest (part: PreparedPart): Problem | undefined {
     return problem('bad-request', { detail: 'ifMatch and ifNoneMatch are about an item. Send the part without them.' })
   }
   return action.query === undefined ? checkQuery(address) : undefined
-}
-
-function createCheck (part: PreparedPart): Operation['check'] {
-  const { target: { collection, action }, headers, format, presentation } = part
-  const requiresMatch = action.requiresMatch(collection.http.etag.required)
-  const conditions = { headers, format, presentation, requiresMatch }
-  if (isRead(part) || !dependsOnItem(conditions)) return undefined
-  return (entry) => checkPreconditions(conditions, entry)
 }
 
 function readContent ({ target: { action }, access }: PreparedPart, content: unknown): ParsedContent | Problem {

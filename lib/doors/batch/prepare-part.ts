@@ -1,7 +1,7 @@
 import type { Caller } from '../../engine/access/caller.ts'
 import type { FastifyRequest } from 'fastify'
 import { getOpenAccess, requireAccess } from '../../engine/access/authorize.ts'
-import type { Access } from '../../engine/access/authorize.ts'
+import type { Access } from '../../engine/access/access.ts'
 import { getDependentActions, isProtected } from '../../engine/access/caller-dependence.ts'
 import { findAllowed, fromRequest } from '../../engine/access/evaluate.ts'
 import { shareCallers } from '../../engine/access/identify.ts'

@@ -15,19 +15,19 @@ import type {
 } from '../../engine/call-types.ts'
 import type { Patch } from '../../http/merge-patch.ts'
 import type { Collection } from '../../engine/collection.ts'
-import { getSteps } from '../../engine/engine.ts'
+import { bindAction } from '../../engine/engine.ts'
 import { actionInfos, toActionInfo, toAggregateInfo, toBulkInfo } from '../../engine/table.ts'
-import { changeOperation } from '../../engine/operation.ts'
+import { changeOperation, getScope, neverAborted, Operation } from '../../engine/operation.ts'
 import type {
   EntryOutcome,
   GroupsOutcome,
-  Operation,
   Outcome,
   PageOutcome,
+  ParsedContent,
   RelatedData
 } from '../../engine/operation.ts'
-import { applyParsedPatch } from '../http/patch.ts'
-import { checkPreconditions } from '../http/preconditions.ts'
+import { applyPatch } from '../../engine/patch.ts'
+import { createCheck } from '../http/preconditions.ts'
 import { checkOutsideCall, openTransaction, toOpenTransaction, TransactionError } from '../../engine/transaction.ts'
 import type { View } from '../../engine/view.ts'
 import { HookError, ProblemError, toOuterProblem } from '../../errors/failure.ts'
@@ -41,11 +41,10 @@ import { cloneJson, isObject } from '../../http/json-value.ts'
 import { Problem, problem } from '../../http/problems.ts'
 import { getPosition } from '../../query/cursor.ts'
 import type { ListQuery } from '../../query/list-query.ts'
+import type { Lists } from '../../query/lists.ts'
 import { findNextCursor } from '../http/page-links.ts'
 import { parseQueryContent } from '../../query/query-content.ts'
 import type { Transaction } from '../../engine/definition.ts'
-import { neverAborted } from '../http/request.ts'
-import type { ParsedContent } from '../http/request.ts'
 import { refusalToProblem } from '../../engine/refusal.ts'
 import { buildEtag } from '../http/representation.ts'
 import { validationProblem } from '../../schema/failures.ts'
@@ -107,13 +106,12 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   ): Promise<Entry<object>> {
     if (expand === undefined) return callForItem('read', options, { id })
     return runCall({ collection: host.name, id }, async () => {
-      const open = await openCall(host, actionInfos.read, options, { id })
-      const query = toQuery(host, { expand }, ['expand'])
-      if (query instanceof Problem) return query
-      const outcome = await open.operation.steps.run(withQuery(open.operation, query))
+      const query = () => toQuery(host, { expand }, ['expand'])
+      const { operation, toStored } = await openCall(host, actionInfos.read, options, { id, query })
+      const outcome = await operation.steps.run(operation)
       if (outcome instanceof Problem) return outcome
       const { entry, related } = outcome as EntryOutcome
-      return open.toStored(entry, related)
+      return toStored(entry, related)
     })
   }
 
@@ -124,19 +122,17 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
 
   /** Reads the first page. The caller is authorized once. */
   async function openList (query: CallQuery<Item>, options: CallOptions) {
-    const open = await runCall(target, () => openCall(host, actionInfos.list, options))
-    const given = await runCall(target, async () => toQuery(host, query, queryNames))
-    // Code reads as many items at a time as clients can.
-    const { maximum } = open.operation.collection.lists.limit
-    const operation = withQuery(open.operation, given, { limit: maximum })
-    return { open, operation, first: await readPage(operation) }
+    const open = await runCall(target, () => {
+      return openCall(host, actionInfos.list, options, { query: () => toQuery(host, query, queryNames, parseList) })
+    })
+    return { open, first: await readPage(open.operation) }
   }
 
   async function * pages (
     query: CallQuery<Item> = {},
     options: CallOptions = {}
   ): AsyncGenerator<PageOfEntries<object>, void> {
-    const { open, operation, first } = await withCallTrace(host, 'list', openList)(query, options)
+    const { open, first } = await withCallTrace(host, 'list', openList)(query, options)
     const readNext = withCallTrace(host, 'list', readPage)
     const { page: { total } } = first
     let outcome = first
@@ -149,7 +145,7 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
       // The items are counted once.
       const { cursor, offset, ...rest } = listQuery
       const following = { ...rest, after: getPosition(entries.at(-1)!, query.order), count: false }
-      outcome = await readNext(changeOperation(operation, { query: () => following }))
+      outcome = await readNext(changeOperation(open.operation, { query: () => following }))
     }
   }
 
@@ -220,10 +216,10 @@ async function runCall<Result> (target: CallTarget, work: () => Promise<Result |
 function createBulkCalls (host: CallHost): Record<string, unknown> {
   const target = { collection: host.name }
 
-  async function createMany (bulk: BulkAction, items: unknown, options: CallOptions = {}): Promise<unknown> {
+  async function createMany (action: ActionInfo, items: unknown, options: CallOptions = {}): Promise<unknown> {
     if (!Array.isArray(items)) throw new TypeError('createMany() takes an array of items.')
     return runCall(target, async () => {
-      const { operation, toStored } = await openCall(host, toBulkInfo(bulk), options, { content: items })
+      const { operation, toStored } = await openCall(host, action, options, { content: items })
       const outcome = await operation.steps.run(operation)
       // An array leads to entries.
       return outcome instanceof Problem ? outcome : (outcome as ManyOutcome).entries.map((entry) => toStored(entry))
@@ -231,36 +227,40 @@ function createBulkCalls (host: CallHost): Record<string, unknown> {
   }
 
   async function writeMany (
-    bulk: BulkAction,
+    action: ActionInfo,
     query: object,
     { patch, options = {} }: { patch?: unknown, options: CallOptions | undefined }
   ): Promise<MatchedItems> {
     return runCall(target, async () => {
-      const open = await openCall(host, toBulkInfo(bulk), options, { content: patch })
-      const given = toQuery(host, query, manyQueryNames)
-      if (given instanceof Problem) return given
-      const outcome = await open.operation.steps.run(withQuery(open.operation, given))
+      const { operation } = await openCall(host, action, options, {
+        content: patch,
+        query: () => toQuery(host, query, manyQueryNames)
+      })
+      const outcome = await operation.steps.run(operation)
       if (outcome instanceof Problem) return outcome
       const { ids } = outcome as MatchedOutcome
       return { count: ids.length, ids }
     })
   }
 
-  const methods: Readonly<Record<BulkAction['name'], (bulk: BulkAction) => unknown>> = {
-    create (bulk) {
+  const methods: Readonly<Record<BulkAction['name'], (action: ActionInfo) => unknown>> = {
+    create (action) {
       const call = withCallTrace(host, 'create', createMany)
-      return (items: unknown, options?: CallOptions) => call(bulk, items, options)
+      return (items: unknown, options?: CallOptions) => call(action, items, options)
     },
-    update (bulk) {
+    update (action) {
       const call = withCallTrace(host, 'update', writeMany)
-      return (query: object, patch: unknown, options?: CallOptions) => call(bulk, query, { patch, options })
+      return (query: object, patch: unknown, options?: CallOptions) => call(action, query, { patch, options })
     },
-    remove (bulk) {
+    remove (action) {
       const call = withCallTrace(host, 'remove', writeMany)
-      return (query: object, options?: CallOptions) => call(bulk, query, { options })
+      return (query: object, options?: CallOptions) => call(action, query, { options })
     }
   }
-  return Object.fromEntries([...host.bulk.values()].map((bulk) => [`${bulk.name}Many`, methods[bulk.name](bulk)]))
+  return Object.fromEntries([...host.bulk.values()].map((bulk) => {
+    const action = toBulkInfo(bulk)
+    return [action.key, methods[bulk.name](action)]
+  }))
 }
 
 type ManyOutcome = Extract<Outcome, { kind: 'many' }>
@@ -270,19 +270,15 @@ type MatchedOutcome = Extract<Outcome, { kind: 'matched' }>
 function createAggregateCall (host: CallHost): Record<string, unknown> {
   const { aggregate } = host
   if (aggregate === undefined) return {}
+  const action = toAggregateInfo(aggregate)
+  const parse: ParseQuery = (lists, query) => aggregate.parseObject(lists, query as object)
 
   async function callAggregate (query: object = {}, options: CallOptions = {}): Promise<object> {
     return runCall({ collection: host.name }, async () => {
-      const { operation } = await openCall(host, toAggregateInfo(aggregate!), options)
-      const given = toQuery(host, query, aggregateQueryNames)
-      if (given instanceof Problem) return given
-      const outcome = await operation.steps.run(changeOperation(operation, {
-        getRawQuery: () => given.value,
-        query () {
-          // A copy of an object is one.
-          return aggregate!.parseObject(this.view!.lists, given.value as object)
-        }
-      }))
+      const { operation } = await openCall(host, action, options, {
+        query: () => toQuery(host, query, aggregateQueryNames, parse)
+      })
+      const outcome = await operation.steps.run(operation)
       // An aggregate leads to groups.
       return outcome instanceof Problem ? outcome : (outcome as GroupsOutcome).output
     })
@@ -294,21 +290,21 @@ function createAggregateCall (host: CallHost): Record<string, unknown> {
 /** The methods for custom actions. */
 function createActionCalls (host: CallHost): Record<string, unknown> {
   async function callAction (
-    action: CustomAction,
+    action: ActionInfo & { readonly custom: CustomAction },
     { id, input = {}, options = {} }: { id?: Id, input: object | undefined, options: WriteCallOptions | undefined }
   ): Promise<unknown> {
     return runCall({ collection: host.name, id }, async () => {
-      const parts = { id, content: input }
-      const { operation, toStored } = await openCall(host, toActionInfo(action), options, parts)
+      const { operation, toStored } = await openCall(host, action, options, { id, content: input })
       const outcome = await operation.steps.run(operation)
       if (outcome instanceof Problem) return outcome
       // A custom action leads to an output or an entry, or to neither.
       const { output, entry } = outcome as Extract<Outcome, { kind: 'output' }>
       if (output === undefined) return entry && toStored(entry)
-      return operation.isApp ? output : action.showOutput(output)
+      return operation.isApp ? output : action.custom.showOutput(output)
     })
   }
-  return Object.fromEntries([...host.actions].map(([name, action]) => {
+  return Object.fromEntries([...host.actions].map(([name, custom]) => {
+    const action = { ...toActionInfo(custom), custom }
     const call = withCallTrace(host, name, callAction)
     return [
       name,
@@ -322,6 +318,8 @@ function createActionCalls (host: CallHost): Record<string, unknown> {
 interface CallParts {
   readonly id?: Id | undefined
   readonly content?: unknown
+  /** Called once the caller is authorized. */
+  readonly query?: () => GivenQuery | Problem
 }
 
 /** Authorizes the caller, if there is one. Throws if it may not call the action. */
@@ -329,71 +327,48 @@ async function openCall (
   host: CallHost,
   action: ActionInfo,
   options: WriteCallOptions,
-  { id, content }: CallParts = {}
+  { id, content, query }: CallParts = {}
 ): Promise<OpenCall> {
   checkOptions(options)
   const collection = host.findCollection()
-  const given = options.transaction ?? host.transaction
-  const transaction = given && toOpenTransaction(given)
-  const storage = transaction?.join(collection) ?? collection.storage
+  const joined = options.transaction ?? host.transaction
+  const transaction = joined && toOpenTransaction(joined)
   if (transaction === undefined) checkOutsideCall(collection)
   const { signal = transaction?.signal ?? neverAborted, ifMatch, caller } = options
   signal.throwIfAborted()
   const isApp = !('caller' in options)
   const source = { caller, request: undefined }
-  const access = isApp
-    ? getAppAccess(collection)
-    : await requireAccess(collection, action, source)
-  const withinParent = isApp ? undefined : createParentFilter(collection, access.parentScope?.filter)
+  const access = isApp ? getAppAccess(collection) : await requireAccess(collection, action, source)
   const { view } = access
   const presentation = view.present()
   const format = collection.http.formats[0]!
-  const isCreate = action.name === 'create'
   // Parsed once: the app may change its argument while the call runs.
   const parsed = toContent(view, content, action)
-  const segment = id === undefined ? '' : String(id)
-  const givenIds = isCreate && isApp && !(parsed instanceof Problem) ? getGivenIds(collection, parsed.value) : []
-  if (givenIds instanceof Problem) throw givenIds
-  const operation: Operation = {
-    collection,
-    door: 'code',
-    action,
-    customAction: action.custom?.name,
-    steps: getSteps(collection, action, { door: 'code', isJoined: transaction !== undefined }),
-    segment,
-    id: action.at === 'item' ? collection.id.read(segment) : givenIds[0],
-    ids: action.bulk && givenIds,
-    fixed: undefined,
-    view,
-    caller,
-    initiator: isApp ? transaction?.initiator : caller,
-    isApp,
-    scope: access.scope,
-    parentScope: access.parentScope?.filter,
-    storage,
-    context: {
-      signal,
-      scope: joinFilters(joinFilters(access.scope?.filter, access.conditionScope?.filter), withinParent),
-      lock: transaction !== undefined
+  const takesIds = action.name === 'create' && isApp && !(parsed instanceof Problem)
+  const ids = takesIds ? getGivenIds(collection, parsed.value) : undefined
+  if (ids instanceof Problem) throw ids
+  const given = query?.() ?? noQuery
+  if (given instanceof Problem) throw given
+  const withinParent = isApp ? undefined : createParentFilter(collection, access.parentScope?.filter)
+  const scope = joinFilters(getScope(access, undefined), withinParent)
+  // Code decides itself whether it needs a precondition.
+  const conditions = { headers: { 'if-match': ifMatch }, format, presentation, requiresMatch: false }
+  const bound = bindAction(collection, action, { door: 'code', isJoined: transaction !== undefined })
+  const operation = new Operation(bound, access, {
+    input: {
+      getRawQuery: () => given.value,
+      parseQuery: ({ lists }) => given.parse(lists, given.value),
+      parseContent: () => parsed,
+      applyPatch: (item) => parsed instanceof Problem ? parsed : applyPatch(view.type, item, parsed.value)
     },
+    segment: id === undefined ? '' : String(id),
+    ids,
+    context: { signal, scope, lock: transaction !== undefined },
     transaction,
     log: host.log,
     request: undefined,
-    // A list replaces both.
-    getRawQuery: () => ({}),
-    query: () => ({}),
-    content: () => parsed,
-    patch: (item) => parsed instanceof Problem ? parsed : applyParsedPatch(view.type, item, parsed.value),
-    // Code decides itself whether it needs a precondition.
-    check: ifMatch === undefined
-      ? undefined
-      : (entry) => {
-          const conditions = { headers: { 'if-match': ifMatch }, format, presentation, requiresMatch: false }
-          return checkPreconditions(conditions, entry)
-        },
-    canCreate: access.canCreate,
-    returnsRemoved: false
-  }
+    check: createCheck(action, conditions)
+  })
   const toStored = (entry: StoredEntry<object>, related?: RelatedData): Entry<object> => ({
     id: entry.id,
     // A copy, which the app may change: the storage or another hook has the same item.
@@ -496,20 +471,37 @@ const aggregateQueryNames: readonly string[] = [
   'by', 'count', 'distinct', 'sum', 'avg', 'min', 'max', 'filter', 'q', 'sort', 'limit'
 ]
 
+type ParseQuery = (lists: Lists, query: unknown) => ListQuery | Problem
+
+/** Code reads as many items at a time as clients can. */
+const parseList: ParseQuery = (lists, query) => {
+  const listQuery = parseQueryContent(lists, query)
+  return listQuery instanceof Problem ? listQuery : { limit: lists.limit.maximum, ...listQuery }
+}
+
 /** A query of code, as the content of QUERY has it. */
 interface GivenQuery {
   readonly value: unknown
+  readonly parse: ParseQuery
 }
 
+const noQuery: GivenQuery = { value: {}, parse: () => ({}) }
+
 /** Returns a copy of what the app passes. */
-function toQuery ({ hasRelations }: CallHost, query: object, names: readonly string[]): GivenQuery | Problem {
+function toQuery (
+  { hasRelations }: CallHost,
+  query: object,
+  names: readonly string[],
+  parse: ParseQuery = parseQueryContent
+): GivenQuery | Problem {
   const known = hasRelations ? names : names.filter((name) => name !== 'expand')
   const unknown = Object.keys(query).find((name) => !known.includes(name))
   if (unknown !== undefined) {
     throw new TypeError(`A query has no property "${unknown}". Available properties: ${known.join(', ')}.`)
   }
   checkFilters(query)
-  return toJson(query)
+  const json = toJson(query)
+  return json instanceof Problem ? json : { ...json, parse }
 }
 
 /** Refuses a value that is undefined in a filter, also in one of `expand`: without it, the filter matches more. */
@@ -529,17 +521,6 @@ function checkFilters (value: unknown, at: readonly string[] = [], isInFilter = 
 /** `JSON.stringify()` leaves out properties with these values. */
 function isOmittedInJson (value: unknown): boolean {
   return value === undefined || typeof value === 'function' || typeof value === 'symbol'
-}
-
-/** The operation with a query. Layers may change the view by which it is parsed. */
-function withQuery (operation: Operation, given: GivenQuery, defaults: ListQuery = {}): Operation {
-  return changeOperation(operation, {
-    getRawQuery: () => given.value,
-    query () {
-      const listQuery = parseQueryContent(this.view!.lists, given.value)
-      return listQuery instanceof Problem ? listQuery : { ...defaults, ...listQuery }
-    }
-  })
 }
 
 function addRelated (item: object, addition: object | undefined): object {

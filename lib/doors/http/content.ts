@@ -1,7 +1,8 @@
 import { Malformed } from '../../formats/format.ts'
 import type { Format } from '../../formats/format.ts'
 import { Problem, problem } from '../../http/problems.ts'
-import type { ParsedContent, Request } from './request.ts'
+import type { ParsedContent } from '../../engine/operation.ts'
+import type { HttpRequest } from './request.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
 
 /** Returns the media types that POST and PUT accept. */
@@ -12,17 +13,17 @@ export function getRepresentationTypes (formats: readonly Format[]): readonly st
 /** Parses the representation that the client sent, in the format of Content-Type: RFC 9110, section 8.3. */
 export function readContent (
   formats: readonly Format[],
-  request: Request,
+  request: HttpRequest,
   schema: JsonSchema
 ): ParsedContent | Problem {
   const content = parseContent(request, findParser(formats, request.mediaType), schema)
-  return content instanceof Problem ? content : request.view.type.checkHidden(content.value) ?? content
+  return content instanceof Problem ? content : request.access.view.type.checkHidden(content.value) ?? content
 }
 
 /** Parses the input of a custom action. A request without content is one with an empty object. */
 export function readInput (
   formats: readonly Format[],
-  request: Request,
+  request: HttpRequest,
   schema: JsonSchema
 ): ParsedContent | Problem {
   if (request.content === undefined || request.content.length === 0) return { value: {} }
@@ -39,7 +40,7 @@ function findParser (formats: readonly Format[], type: string | undefined): Pars
 }
 
 export function parseContent (
-  request: Pick<Request, 'content'>,
+  request: Pick<HttpRequest, 'content'>,
   parse: Parse | undefined,
   schema: JsonSchema
 ): ParsedContent | Problem {

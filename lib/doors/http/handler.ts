@@ -8,12 +8,14 @@ import type {
 import type { AnyActionName } from '../../engine/action.ts'
 import type { Headers, Response } from './response.ts'
 import type { Action } from './trace-action.ts'
-import { RequestContext } from './request.ts'
+import { RequestContext } from './request-context.ts'
+import type { ActionInfo } from '../../engine/action-info.ts'
 import type { Collection } from '../../engine/collection.ts'
 import { ActionError, errorToProblem, HookError, logFailure } from '../../errors/failure.ts'
-import type { Format, Formatted } from '../../formats/format.ts'
+import type { Formatted } from '../../formats/format.ts'
 import { getOpenAccess } from '../../engine/access/authorize.ts'
-import type { Access } from '../../engine/access/authorize.ts'
+import type { Access } from '../../engine/access/access.ts'
+import { getScope } from '../../engine/operation.ts'
 import { getDependentActions, getVaryHeaders } from '../../engine/access/caller-dependence.ts'
 import { findAllowed, fromRequest } from '../../engine/access/evaluate.ts'
 import { mergePolicies } from '../../http/cache-control.ts'
@@ -22,43 +24,38 @@ import { formatPreferenceApplied, parsePreferences } from '../../http/prefer.ts'
 import { Problem, problem } from '../../http/problems.ts'
 import { mergeVary } from '../../http/vary.ts'
 import { findState } from './request-state.ts'
-import { joinFilters } from '../../storage/filter.ts'
 import { negotiateFormat, notAcceptable } from './headers.ts'
 import { findPlace } from '../../engine/access/parent.ts'
-import type { Place } from '../../engine/access/parent.ts'
 import { checkEncoding, checkQuery } from '../../query/check-query.ts'
 import { checkOutsideCall } from '../../engine/transaction.ts'
 import { prepareReply, noStore, prepareProblem, safeMethods, setHeaders } from './reply.ts'
 import type { ProblemSource } from './reply.ts'
 import { addDescriptionLink } from './links.ts'
-import { normalizePath } from './request.ts'
-import type { Request } from './request.ts'
-import type { Presentation } from './presentation.ts'
+import { HttpRequest, normalizePath } from './request.ts'
 
-export interface HandlerOptions {
-  readonly action: Action
-  /** Whether the action accepts a query string and checks it itself. */
-  readonly takesQuery: boolean
+interface HandlerOptions {
+  readonly run: Action
   /** The policy of successful responses. */
   readonly cache: CachePolicy
-  /** Whether the request is refused if the client accepts none of the formats. */
-  readonly needsFormat: boolean
-  /** The end of the path that does not belong to the collection or the item, such as the name of a custom action. */
-  readonly customAction: string | undefined
-  /** Whether requests need a precondition. */
-  readonly requiresMatch: boolean
 }
 
 /** Creates the handler of an action: converts the Fastify request, runs the action, and sends its result. */
-export function createHandler (collection: Collection, options: HandlerOptions): RouteHandlerMethod {
-  const { action, takesQuery, needsFormat } = options
+export function createHandler (
+  collection: Collection,
+  action: ActionInfo,
+  { run, cache: ownCache }: HandlerOptions
+): RouteHandlerMethod {
+  const takesQuery = action.query !== undefined || action.takes === 'parameters'
+  // A response without content has no format.
+  const needsFormat = action.key !== 'remove'
+  const requiresMatch = action.requiresMatch(collection.http.etag.required)
   const dependentActions = getDependentActions(collection)
   const { parent } = collection.attached
   let open: Access | undefined
   // A response within an item also says that the item exists.
   const cache = parent === undefined
-    ? options.cache
-    : mergePolicies(options.cache, [parent.collection.http.cache.read])
+    ? ownCache
+    : mergePolicies(ownCache, [parent.collection.http.cache.read])
   const varied = mergeVary(undefined, 'Accept', ...getVaryHeaders(collection, cache))
 
   function send (response: Response, reply: FastifyReply): Formatted | undefined {
@@ -84,24 +81,30 @@ export function createHandler (collection: Collection, options: HandlerOptions):
       const place = findPlace(parent, incoming.params)
       if (place instanceof Problem) return prepareProblem(collection, place, reply)
       const access = state?.access ?? (open ??= getOpenAccess(collection))
-      const scope = joinFilters(access.scope?.filter, access.conditionScope?.filter)
-      const context = new RequestContext(reply.raw, place === undefined ? scope : joinFilters(place.scope, scope))
+      const context = new RequestContext(reply.raw, getScope(access, place))
       const { view } = access
       const presentation = dependentActions === undefined
         ? view.present()
         : view.present(await findAllowed(collection.access!, dependentActions, fromRequest(incoming)))
-      const request = toRequest({
+      const preferences = parsePreferences(incoming.headers.prefer as string | undefined)
+      const request = new HttpRequest({
+        collection,
+        action,
+        ...readTarget(incoming, action),
         place,
         access,
         context,
         presentation,
         format: format ?? collection.http.formats[0]!,
         mediaType: state?.mediaType,
-        options
-      }, reply)
+        requiresMatch,
+        // A caller who may write but not read gets no content.
+        preferences: access.canRead ? preferences : { ...preferences, return: 'minimal' },
+        original: incoming
+      })
       const invalid = checkEncoding(request.search) ?? (takesQuery ? undefined : checkQuery(request))
       if (invalid !== undefined) return prepareProblem(collection, invalid, reply)
-      const result = await action(request)
+      const result = await run(request)
       context.end()
       return result instanceof Problem ? prepareProblem(collection, result, reply) : send(result, reply)
     } catch (thrown) {
@@ -194,49 +197,16 @@ const responseHeaders = [
   'cache-group-invalidation'
 ]
 
-interface RequestParts {
-  readonly place: Place | undefined
-  readonly access: Access
-  readonly context: RequestContext
-  readonly presentation: Presentation
-  readonly format: Format
-  readonly mediaType: string | undefined
-  readonly options: HandlerOptions
-}
-
-function toRequest (parts: RequestParts, reply: FastifyReply): Request {
-  const { place, access, context, presentation, format, mediaType } = parts
-  const { customAction, requiresMatch } = parts.options
-  const incoming = reply.request
-  const { url, headers } = incoming
-  const preferences = parsePreferences(headers.prefer as string | undefined)
-  const { id, '*': rest } = incoming.params as { id?: string, '*'?: string }
+/** Returns the path of the collection or the item, the query string, and the segment of the item. */
+function readTarget ({ url, params }: FastifyRequest, { path: suffix }: ActionInfo) {
+  const { id, '*': rest } = params as { id?: string, '*'?: string }
   const queryStart = url.indexOf('?')
   const path = normalizePath(url)
   return {
     // The client may have encoded characters of the name.
-    path: customAction === undefined ? path : path.slice(0, path.lastIndexOf('/')),
-    customAction,
+    path: suffix === undefined ? path : path.slice(0, path.lastIndexOf('/')),
     search: queryStart < 0 ? '' : url.slice(queryStart + 1),
     // The wildcard comes first: a prefix may have a parameter `id` as well.
-    segment: rest ?? id ?? '',
-    query: incoming.query as Request['query'],
-    headers,
-    mediaType,
-    content: incoming.body as Buffer | undefined,
-    format,
-    view: access.view,
-    presentation,
-    requiresMatch,
-    // A caller who may write but not read gets no content.
-    preferences: access.canRead ? preferences : { ...preferences, return: 'minimal' },
-    canCreate: access.canCreate,
-    fixed: place?.fixed,
-    context,
-    caller: access.caller,
-    scope: access.scope,
-    parentScope: access.parentScope?.filter,
-    log: incoming.log,
-    original: incoming
+    segment: rest ?? id ?? ''
   }
 }

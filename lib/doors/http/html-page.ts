@@ -9,7 +9,8 @@ import type { Content, Format } from '../../formats/format.ts'
 import { getStatedPolicy, isPrivate } from '../../http/cache-control.ts'
 import { addCoding } from '../../http/entity-tag.ts'
 import { Problem } from '../../http/problems.ts'
-import type { Request } from './request.ts'
+import { changeRequest } from './request.ts'
+import type { HttpRequest } from './request.ts'
 import { logRenderFailure } from './write-response.ts'
 import type { Action } from './trace-action.ts'
 
@@ -34,7 +35,7 @@ export function withPage (collection: Collection, { action, at, safe, isAggregat
     if (page === undefined) return action(prepared)
 
     const captured = captureContent(format, isAggregate)
-    const response = await action({ ...prepared, format: captured.format })
+    const response = await action(changeRequest(prepared, { format: captured.format }))
     if (response instanceof Problem) return response
     const { etag, 'last-modified': modified, ...rest } = response.headers
     const content = captured.getContent()
@@ -66,7 +67,7 @@ function mustNotBeShared (collection: Collection, at: PagedAction['at']): { read
   return isProtected(collection) && policy !== undefined && !isPrivate(policy) ? { dependsOnCaller: true } : {}
 }
 
-function prepareRequest (request: Request, safe: boolean): Request {
+function prepareRequest (request: HttpRequest, safe: boolean): HttpRequest {
   if (!safe) return withItemTags(request)
   return request.format.page === undefined ? request : withoutConditions(request)
 }
@@ -101,13 +102,13 @@ const digestLength = 16
 const pageDigests = new RegExp(`-[0-9a-f]{${digestLength}}(?=(?:-[a-z]+)?")`, 'g')
 
 /** The preconditions of a write are about the item, whatever page its entity tag was read from. */
-function withItemTags (request: Request): Request {
+function withItemTags (request: HttpRequest): HttpRequest {
   const { 'if-match': match, 'if-none-match': none } = request.headers
   if (match === undefined && none === undefined) return request
   const headers = { ...request.headers }
   if (match !== undefined) headers['if-match'] = match.replace(pageDigests, '')
   if (none !== undefined) headers['if-none-match'] = none.replace(pageDigests, '')
-  return { ...request, headers }
+  return changeRequest(request, { headers })
 }
 
 const noConditions: IncomingHttpHeaders = {
@@ -118,8 +119,8 @@ const noConditions: IncomingHttpHeaders = {
 }
 
 /** Preconditions are evaluated for the page once it is rendered. Empty inputs of a form are ignored. */
-function withoutConditions (request: Request): Request {
+function withoutConditions (request: HttpRequest): HttpRequest {
   const search = request.search.split('&').filter((parameter) => !/^[^=]*=?$/.test(parameter)).join('&')
   const query = Object.fromEntries(Object.entries(request.query).filter(([, value]) => value !== ''))
-  return { ...request, search, query, headers: { ...request.headers, ...noConditions } }
+  return changeRequest(request, { search, query, headers: { ...request.headers, ...noConditions } })
 }

@@ -6,7 +6,7 @@ import { getCallerId } from '../../engine/access/caller.ts'
 import type { Caller, CallerLike } from '../../engine/access/caller.ts'
 import type { PageContext, Link, Capabilities } from '../../formats/format.ts'
 import { getTargetPath } from './request.ts'
-import type { Request } from './request.ts'
+import type { HttpRequest } from './request.ts'
 import { fillPath } from './links.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
 
@@ -57,14 +57,15 @@ interface PageInfo {
 /** Returns what a page shows besides the content of the response. */
 export async function buildPageContext (
   collection: Collection,
-  request: Request,
+  request: HttpRequest,
   { at, safe, tag, total }: PageInfo
 ): Promise<PageContext> {
-  const { path, customAction, search, fixed, scope, caller, original, view, presentation } = request
+  const { path, action, search, place, access, original, presentation } = request
+  const { scope, caller, view } = access
   const { home } = collection.app.service
   const trail = [...home === undefined ? [] : [home], ...buildTrail(collection, path, at)]
   const target = safe ? getTargetPath(request, path) : path
-  if (target !== path) trail.push({ href: target, title: customAction! })
+  if (target !== path) trail.push({ href: target, title: action.path! })
   return {
     capabilities: describeCapabilities(collection, view),
     path: target,
@@ -72,7 +73,7 @@ export async function buildPageContext (
     origin: getOrigin(original),
     trail,
     actions: await findAllowedActions(collection, fromRequest(original), presentation.allowedActions),
-    fixed: Object.keys({ ...scope?.values, ...fixed }),
+    fixed: Object.keys({ ...scope?.values, ...place?.fixed }),
     related: findRelatedPaths(collection, original),
     tag,
     total,
@@ -81,7 +82,7 @@ export async function buildPageContext (
 }
 
 /** From the target URI, which caches use as their key: X-Forwarded-Host of one client must not reach another one. */
-function getOrigin ({ headers, protocol }: Request['original']): string {
+function getOrigin ({ headers, protocol }: HttpRequest['original']): string {
   const host = headers[':authority'] ?? headers.host ?? ''
   return `${protocol === 'https' ? 'https' : 'http'}://${String(host)}`
 }
@@ -111,7 +112,7 @@ function getLastSegment (path: string): string {
 /** By property: the path of the collection that it refers to, with the parameters of the prefix of this request. */
 function findRelatedPaths (
   collection: Collection,
-  { params }: Request['original']
+  { params }: HttpRequest['original']
 ): ReadonlyMap<string, string> {
   const values = params as Readonly<Record<string, string | undefined>>
   const paths = new Map<string, string>()

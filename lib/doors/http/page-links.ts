@@ -1,6 +1,6 @@
 import type { Lists } from '../../query/lists.ts'
 import type { Link } from '../../formats/format.ts'
-import type { Request } from './request.ts'
+import type { HttpRequest } from './request.ts'
 import type { Page, Query } from '../../storage/contract.ts'
 import { createCursor } from '../../query/cursor.ts'
 import type { CursorBinding } from '../../query/cursor.ts'
@@ -15,7 +15,7 @@ interface ListedPage {
 /** Builds the links to other pages, by relation (RFC 8288). Each keeps the other query parameters. */
 export function buildPageLinks (
   lists: Lists,
-  { path, search }: Pick<Request, 'path' | 'search'>,
+  { path, search }: Pick<HttpRequest, 'path' | 'search'>,
   { page, query, listQuery }: ListedPage
 ): Record<string, Link> {
   const { cursor, offset, filter, search: text, order = lists.order } = listQuery

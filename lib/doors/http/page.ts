@@ -8,14 +8,14 @@ import { Problem } from '../../http/problems.ts'
 import { buildListLinkHeader } from './links.ts'
 import { applySelection } from './selection.ts'
 import { representList, buildEtag, hashVersions, joinVersions } from './representation.ts'
-import type { Request } from './request.ts'
+import type { HttpRequest } from './request.ts'
 import { limitPageLength } from '../../query/page-length.ts'
 import { buildPageLinks } from './page-links.ts'
 import { getSelection, markDependence } from './select.ts'
 
 /** Builds the response with a page of a list. */
-export function buildPage (collection: Collection, request: Request, outcome: PageOutcome): Result {
-  const { format, path, search, view: { type }, presentation } = request
+export function buildPage (collection: Collection, request: HttpRequest, outcome: PageOutcome): Result {
+  const { format, path, search, access: { view: { type } }, presentation } = request
   const { page: found, query, listQuery, lists } = outcome
 
   const selection = getSelection(outcome)

@@ -4,31 +4,37 @@ import type { Validators } from '../../http/preconditions.ts'
 import { problem } from '../../http/problems.ts'
 import type { Problem } from '../../http/problems.ts'
 import { getLastModified, buildEtag } from './representation.ts'
-import type { Request } from './request.ts'
+import type { ActionInfo } from '../../engine/action-info.ts'
+import type { Operation } from '../../engine/operation.ts'
+import type { HttpRequest } from './request.ts'
 import type { Entry } from '../../storage/contract.ts'
 
 /** RFC 9110, section 13, for a read: whether the client has this representation already, or 412. */
-export function isNotModified ({ headers }: Pick<Request, 'headers'>, current: Validators): boolean | Problem {
+export function isNotModified ({ headers }: Pick<HttpRequest, 'headers'>, current: Validators): boolean | Problem {
   const outcome = evaluatePreconditions({ safe: true, fields: headers, current })
   if (outcome === 'failed') return preconditionFailed(headers)
   return outcome === 'not modified'
 }
 
 /** Whether a write has to read the item first. */
-export function dependsOnItem ({ requiresMatch, headers }: Pick<Request, 'requiresMatch' | 'headers'>): boolean {
+function dependsOnItem ({ requiresMatch, headers }: Pick<HttpRequest, 'requiresMatch' | 'headers'>): boolean {
   return requiresMatch || isConditional(headers)
 }
 
 /** The parts of a request, or of a call from code, that its preconditions depend on. */
-export type ConditionalRequest = Pick<Request, 'headers' | 'format' | 'presentation' | 'requiresMatch'>
+export type ConditionalRequest = Pick<HttpRequest, 'headers' | 'format' | 'presentation' | 'requiresMatch'>
+
+/** Returns the preconditions of a write; undefined if there are none. */
+export function createCheck ({ reads }: ActionInfo, request: ConditionalRequest): Operation['check'] {
+  return !reads && dependsOnItem(request) ? (entry) => checkPreconditions(request, entry) : undefined
+}
 
 /** RFC 9110, section 13, for a write: 428 if a precondition is missing, 412 if it fails. */
-export function checkPreconditions (
+function checkPreconditions (
   request: ConditionalRequest,
   entry: Entry<object> | undefined
 ): Problem | undefined {
   const { headers, presentation } = request
-  if (!dependsOnItem(request)) return undefined
   const modified = entry && getLastModified(presentation, entry)
   if (request.requiresMatch && !isConditionalWrite(headers, modified !== undefined)) {
     return problem('precondition-required', {
@@ -53,7 +59,7 @@ function getValidators (
 }
 
 /** `version` is that of the item, for a write. */
-function preconditionFailed ({ 'if-match': match }: Request['headers'], version?: string): Problem {
+function preconditionFailed ({ 'if-match': match }: HttpRequest['headers'], version?: string): Problem {
   return problem('precondition-failed', { detail: explainFailure(match, version) })
 }
 

@@ -1,6 +1,6 @@
 import { getBranches } from '../../json-schema/subschemas.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
-import type { Request } from './request.ts'
+import type { HttpRequest } from './request.ts'
 
 // The input of a safe custom action as the parameters of a query string.
 
@@ -33,7 +33,7 @@ function getTypes (schema: JsonSchema): unknown[] {
 }
 
 /** Returns the input. Text that cannot be converted stays text, and is refused by the schema. */
-export function readQueryInput (query: Request['query'], { properties = {} }: JsonSchema): Record<string, unknown> {
+export function readQueryInput (query: HttpRequest['query'], { properties = {} }: JsonSchema): Record<string, unknown> {
   return Object.fromEntries(Object.entries(query).map(([name, given]) => {
     const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
     return [name, schema === undefined ? given : readValue(given, schema)]

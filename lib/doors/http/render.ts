@@ -7,8 +7,8 @@ import { formatLocation } from '../../http/location.ts'
 import { isConditional } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
 import { buildEquivalentGet } from '../../query/equivalent-get.ts'
-import { getCollectionPath, getTargetPath } from './request.ts'
-import type { Request } from './request.ts'
+import { changeRequest, getCollectionPath, getTargetPath } from './request.ts'
+import type { HttpRequest } from './request.ts'
 import { buildItemPath } from './links.ts'
 import {
   buildEntryHeaders,
@@ -32,17 +32,17 @@ import { getSelection, markDependence } from './select.ts'
 // Outcomes of the engine as responses.
 
 /** Renders a page of a QUERY, or one that is for its caller only. */
-export function renderPage (collection: Collection, request: Request, outcome: PageOutcome): Result {
+export function renderPage (collection: Collection, request: HttpRequest, outcome: PageOutcome): Result {
   const isQuery = request.original.method === 'QUERY'
   const result = (isQuery ? renderQuery : buildPage)(collection, request, outcome)
   return outcome.isPrivate === true ? withoutStoring(result) : result
 }
 
 /** RFC 10008: a QUERY has the links of the equivalent GET, so that clients can follow them with either method. */
-function renderQuery (collection: Collection, request: Request, outcome: PageOutcome): Result {
+function renderQuery (collection: Collection, request: HttpRequest, outcome: PageOutcome): Result {
   const search = buildEquivalentGet(outcome.lists, outcome.listQuery)
   if (search === undefined) return buildPage(collection, request, outcome)
-  const result = buildPage(collection, { ...request, search }, outcome)
+  const result = buildPage(collection, changeRequest(request, { search }), outcome)
   if (result instanceof Problem) return result
   const location = search === '' ? request.path : `${request.path}?${search}`
   return { ...result, headers: { ...result.headers, 'content-location': location } }
@@ -55,7 +55,7 @@ function withoutStoring (result: Result): Result {
 }
 
 /** Renders the item that was read. */
-export function renderEntry (collection: Collection, request: Request, outcome: EntryOutcome): Result {
+export function renderEntry (collection: Collection, request: HttpRequest, outcome: EntryOutcome): Result {
   const result = respondWithEntry(request, outcome)
   if (result instanceof Problem) return result
   const response = markDependence(collection, outcome, result)
@@ -63,7 +63,7 @@ export function renderEntry (collection: Collection, request: Request, outcome: 
 }
 
 /** The item, or 304 if the client has it already. */
-function respondWithEntry (request: Request, outcome: EntryOutcome): Result {
+function respondWithEntry (request: HttpRequest, outcome: EntryOutcome): Result {
   const { format, headers, presentation } = request
   const { entry } = outcome
   const selection = getSelection(outcome)
@@ -84,8 +84,15 @@ function respondWithEntry (request: Request, outcome: EntryOutcome): Result {
   return ok(representation.content, representation.headers)
 }
 
-/** Renders what any other operation leads to. */
-export function renderWrite (collection: Collection, request: Request, outcome: Outcome): Response {
+/** Renders what any other operation leads to, once: a receipt has the response that is sent after the commit. */
+export function renderWrite (collection: Collection, request: HttpRequest, outcome: Outcome): Response {
+  if (request.rendered?.outcome !== outcome) {
+    request.rendered = { outcome, response: renderChange(collection, request, outcome) }
+  }
+  return request.rendered.response
+}
+
+function renderChange (collection: Collection, request: HttpRequest, outcome: Outcome): Response {
   switch (outcome.kind) {
     case 'entry': return renderWrittenEntry(collection, request, outcome)
     case 'output': return renderOutput(collection, request, outcome)
@@ -99,7 +106,7 @@ export function renderWrite (collection: Collection, request: Request, outcome: 
   }
 }
 
-function renderWrittenEntry (collection: Collection, request: Request, { entry, created }: EntryOutcome): Response {
+function renderWrittenEntry (collection: Collection, request: HttpRequest, { entry, created }: EntryOutcome): Response {
   const { method } = request.original
   if (method === 'POST') return respondToCreate(collection, request, entry)
   if (method === 'PATCH') return respondToUpdate(collection, request, entry)
@@ -113,20 +120,20 @@ function renderWrittenEntry (collection: Collection, request: Request, { entry, 
 }
 
 /** The format of what is no item: it has no entity tag that a format could write. */
-function getOutputFormat ({ format, presentation }: Request): Format {
+function getOutputFormat ({ format, presentation }: HttpRequest): Format {
   return format.hasTags === true ? findJson(presentation.inputs.http.formats)! : format
 }
 
 /** What a custom action responds with: its output, or the item. Without either, the response has no content. */
 function renderOutput (
   collection: Collection,
-  request: Request,
+  request: HttpRequest,
   { output, entry }: Extract<Outcome, { kind: 'output' }>
 ): Response {
   if (output === undefined) return entry === undefined ? noContent() : respondToUpdate(collection, request, entry)
   const { path } = request
   const format = getOutputFormat(request)
-  const action = collection.attached.actions.get(request.customAction!)!
+  const action = request.action.custom!
   const content = renderWritten(collection, request, () => {
     return format.item(action.showOutput(output), { up: { href: path } }, action.output!)
   })
@@ -136,7 +143,7 @@ function renderOutput (
 /** What a GET of a custom action responds with: its output or the item, with an entity tag, or 304. */
 export function renderReadOutput (
   collection: Collection,
-  request: Request,
+  request: HttpRequest,
   outcome: Extract<Outcome, { kind: 'output' }>
 ): Result {
   const { output, entry } = outcome
@@ -144,12 +151,12 @@ export function renderReadOutput (
     const read = entry && { kind: 'entry', entry, created: false } as const
     return read === undefined ? noContent() : renderEntry(collection, request, read)
   }
-  const action = collection.attached.actions.get(request.customAction!)!
+  const action = request.action.custom!
   return respondWithOutput(request, action.showOutput(output), action.output!)
 }
 
 /** Renders figures over groups of items. */
-export function renderGroups (collection: Collection, request: Request, outcome: GroupsOutcome): Result {
+export function renderGroups (collection: Collection, request: HttpRequest, outcome: GroupsOutcome): Result {
   const result = respondWithOutput(request, outcome.output, collection.attached.aggregate!.output)
   if (result instanceof Problem) return result
   const response = markDependence(collection, outcome, result)
@@ -157,7 +164,7 @@ export function renderGroups (collection: Collection, request: Request, outcome:
 }
 
 /** An object with an entity tag, or 304 if the client has it already. */
-function respondWithOutput (request: Request, output: object, schema: JsonSchema): Result {
+function respondWithOutput (request: HttpRequest, output: object, schema: JsonSchema): Result {
   const { path, presentation } = request
   const format = getOutputFormat(request)
   const content = format.item(output, { up: { href: path } }, schema)
@@ -168,11 +175,11 @@ function respondWithOutput (request: Request, output: object, schema: JsonSchema
 }
 
 /** Whether a DELETE responds with the removed item. */
-export function returnsRemoved ({ preferences }: Request): boolean {
+export function returnsRemoved ({ preferences }: HttpRequest): boolean {
   return preferences.return === 'representation'
 }
 
-function renderRemoved (collection: Collection, request: Request, removed: Entry<object> | undefined): Response {
+function renderRemoved (collection: Collection, request: HttpRequest, removed: Entry<object> | undefined): Response {
   if (removed === undefined || !returnsRemoved(request)) return noContent()
   const { format, presentation } = request
   const content = renderWritten(collection, request, () => {
@@ -182,7 +189,7 @@ function renderRemoved (collection: Collection, request: Request, removed: Entry
   return ok(content, { 'content-type': format.mediaType }, { return: 'representation' })
 }
 
-function renderMany (collection: Collection, request: Request, entries: ReadonlyArray<Entry<object>>): Response {
+function renderMany (collection: Collection, request: HttpRequest, entries: ReadonlyArray<Entry<object>>): Response {
   const { format, path, preferences, presentation } = request
   if (preferences.return === 'minimal') {
     return { status: 201, headers: {}, content: undefined, applied: { return: 'minimal' } }
@@ -202,7 +209,7 @@ function renderMany (collection: Collection, request: Request, entries: Readonly
 }
 
 /** How many items were written; which ones, if the client prefers that. */
-function renderMatched (collection: Collection, request: Request, ids: readonly Id[]): Response {
+function renderMatched (collection: Collection, request: HttpRequest, ids: readonly Id[]): Response {
   const { path, preferences: { return: preferred } } = request
   const format = getOutputFormat(request)
   if (preferred === 'minimal') return { ...noContent(), applied: { return: 'minimal' } }
@@ -214,7 +221,7 @@ function renderMatched (collection: Collection, request: Request, ids: readonly 
   return ok(content, { 'content-type': format.mediaType }, preferred && { return: 'representation' })
 }
 
-function renderMoved (request: Request, { to, status }: Moved): Response {
+function renderMoved (request: HttpRequest, { to, status }: Moved): Response {
   const uri = typeof to === 'object' ? to.href : buildItemPath(getCollectionPath(request), to)
   return moved(formatLocation(getTargetPath(request, uri), request.search), status)
 }

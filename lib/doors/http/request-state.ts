@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Format } from '../../formats/format.ts'
-import type { Access } from '../../engine/access/authorize.ts'
+import type { Access } from '../../engine/access/access.ts'
 
 /** What hooks of the library have found out about a request, before its content is read. */
 export interface RequestState {

@@ -1,63 +1,155 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import type { Caller } from '../../engine/access/caller.ts'
-import type { Scope } from '../../engine/access/scope.ts'
-import type { Presentation } from './presentation.ts'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import type { Access, Place } from '../../engine/access/access.ts'
+import type { ActionInfo } from '../../engine/action-info.ts'
+import type { Collection } from '../../engine/collection.ts'
+import type { AbortableContext, Input, Operation, Outcome, ParsedContent } from '../../engine/operation.ts'
+import { applyMerge, applyOperations } from '../../engine/patch.ts'
 import type { View } from '../../engine/view.ts'
 import type { Format } from '../../formats/format.ts'
+import { parseIJson } from '../../formats/i-json.ts'
 import type { Preferences } from '../../http/prefer.ts'
-import type { Context, Filter, Id } from '../../storage/contract.ts'
+import { Problem } from '../../http/problems.ts'
+import { mergeQueries } from '../../query/list-query.ts'
+import type { ListQuery } from '../../query/list-query.ts'
+import type { Lists } from '../../query/lists.ts'
+import { parseQueryContent } from '../../query/query-content.ts'
+import { parseItemQuery, parseListQuery } from '../../query/query-string.ts'
+import { parseContent, readContent, readInput } from './content.ts'
+import type { Presentation } from './presentation.ts'
+import type { Response } from './response.ts'
 
-/** Parsed content, which may be any value. The object distinguishes it from a problem. */
-export interface ParsedContent {
-  readonly value: unknown
-}
-
-/** An HTTP request, as the door sees it. */
-export interface Request {
+interface RequestParts {
+  readonly collection: Collection
+  readonly action: ActionInfo
   /** The path of the collection or the item, as the client sent it. */
   readonly path: string
-  /** What follows the path in the URI, such as the name of a custom action; undefined for the six others. */
-  readonly customAction: string | undefined
   /** The query string, as the client sent it, without the question mark. */
   readonly search: string
   /** The path segment of the item; empty for the collection. */
   readonly segment: string
-  /** Properties whose values the URI sets, such as the id of the parent of a nested collection. */
-  readonly fixed: Readonly<Record<string, Id>> | undefined
-  readonly query: Readonly<Record<string, unknown>>
-  readonly headers: IncomingHttpHeaders
+  /** What the URI of a nested collection says about its items. */
+  readonly place: Place | undefined
   /** That of the content, in lower case and without parameters. */
   readonly mediaType: string | undefined
-  readonly content: Buffer | undefined
   /** The format of the response. */
   readonly format: Format
-  /** What the caller sees. */
-  readonly view: View
+  /** What the caller may do and see. */
+  readonly access: Access
   readonly presentation: Presentation
   /** Whether a write needs a precondition. */
   readonly requiresMatch: boolean
   readonly preferences: Preferences
-  /** Whether a PUT may create the item. */
-  readonly canCreate: boolean
-  readonly context: RequestContext
-  /** What `access.authenticate` returned. */
-  readonly caller: Caller | undefined
-  /** The rows of the caller, and the values that are set on new ones. The context already has the filter. */
-  readonly scope: Scope | undefined
-  /** The rows of the parent collection that the caller can read. */
-  readonly parentScope: Filter | undefined
-  readonly log: FastifyBaseLogger
+  readonly context: AbortableContext
   readonly original: FastifyRequest
 }
 
+/** An HTTP request of an action: what its operation and its response need of it. */
+export class HttpRequest implements RequestParts, Input {
+  readonly collection: Collection
+  readonly action: ActionInfo
+  readonly path: string
+  readonly search: string
+  readonly segment: string
+  readonly place: Place | undefined
+  readonly query: Readonly<Record<string, unknown>>
+  readonly headers: IncomingHttpHeaders
+  readonly mediaType: string | undefined
+  readonly content: Buffer | undefined
+  readonly format: Format
+  readonly access: Access
+  readonly presentation: Presentation
+  readonly requiresMatch: boolean
+  readonly preferences: Preferences
+  readonly context: AbortableContext
+  readonly original: FastifyRequest
+  /** The response to a write, which its receipt contains: it is rendered before the commit, and sent after it. */
+  rendered: { readonly outcome: Outcome, readonly response: Response } | undefined
+
+  constructor (parts: RequestParts) {
+    const { original } = parts
+    this.collection = parts.collection
+    this.action = parts.action
+    this.path = parts.path
+    this.search = parts.search
+    this.segment = parts.segment
+    this.place = parts.place
+    this.query = original.query as Readonly<Record<string, unknown>>
+    this.headers = original.headers
+    this.mediaType = parts.mediaType
+    this.content = original.body as Buffer | undefined
+    this.format = parts.format
+    this.access = parts.access
+    this.presentation = parts.presentation
+    this.requiresMatch = parts.requiresMatch
+    this.preferences = parts.preferences
+    this.context = parts.context
+    this.original = original
+  }
+
+  getRawQuery (): unknown {
+    if (this.action.takes !== 'query') return this.query
+    const content = parseContent(this, parseIJson, this.collection.schema)
+    // An invalid one is refused when it is parsed.
+    return content instanceof Problem ? this.query : [this.query, content.value]
+  }
+
+  parseQuery (view: View): ListQuery | Problem {
+    const listQuery = parseQuery(this, view.lists)
+    // The entity tag for a caller who does not see all properties is computed from those that it sees.
+    const needsWholeItems = this.format.hasTags === true && this.access.view.type.hidden !== undefined
+    return needsWholeItems && !(listQuery instanceof Problem) ? { ...listQuery, needsWholeItems } : listQuery
+  }
+
+  parseContent (): ParsedContent | Problem {
+    const { action: { custom, takes }, collection: { http: { formats }, schema } } = this
+    if (takes === 'parameters') return { value: custom!.readQuery!(this.query) }
+    if (takes === 'bulkPatch') return parsePatch(this)
+    return custom === undefined ? readContent(formats, this, schema) : readInput(formats, this, custom.input)
+  }
+
+  applyPatch (item: object): ParsedContent | Problem {
+    const patch = parsePatch(this)
+    if (patch instanceof Problem) return patch
+    // RFC 5789. Most clients send plain JSON, which is read as a merge patch.
+    const apply = this.mediaType === 'application/json-patch+json' ? applyOperations : applyMerge
+    return apply(this.access.view.type, item, patch.value)
+  }
+}
+
+function parseQuery (request: HttpRequest, lists: Lists): ListQuery | Problem {
+  const { action: { query, takes, aggregate }, collection } = request
+  if (query === 'item') return parseItemQuery(lists, request)
+  if (aggregate !== undefined) return aggregate.parseString(lists, request)
+  const inString = parseListQuery(lists, request)
+  if (takes !== 'query' || inString instanceof Problem) return inString
+  const content = parseContent(request, parseIJson, collection.schema)
+  if (content instanceof Problem) return content
+  const inContent = parseQueryContent(lists, content.value)
+  return inContent instanceof Problem ? inContent : mergeQueries(inString, inContent)
+}
+
+function parsePatch (request: HttpRequest): ParsedContent | Problem {
+  return parseContent(request, parseIJson, request.access.view.type.schema)
+}
+
+/** Returns a request with changes. A copy by `{ ...request }` would lose its methods. */
+export function changeRequest (request: HttpRequest, changes: Partial<HttpRequest>): HttpRequest {
+  return Object.assign(Object.create(request) as HttpRequest, changes)
+}
+
+/** Returns the HTTP request of an operation, for features that are about HTTP; undefined if it comes from elsewhere. */
+export function getHttpRequest ({ input }: Pick<Operation, 'input'>): HttpRequest | undefined {
+  return input instanceof HttpRequest ? input : undefined
+}
+
 /** Returns the whole path of the URI, with the name of a custom action. */
-export function getTargetPath ({ customAction }: Pick<Request, 'customAction'>, path: string): string {
-  return customAction === undefined ? path : `${path}/${customAction}`
+export function getTargetPath ({ action }: Pick<HttpRequest, 'action'>, path: string): string {
+  return action.path === undefined ? path : `${path}/${action.path}`
 }
 
 /** Returns the path of the collection from a request for an item. */
-export function getCollectionPath ({ path }: Pick<Request, 'path'>): string {
+export function getCollectionPath ({ path }: Pick<HttpRequest, 'path'>): string {
   return path.slice(0, path.lastIndexOf('/'))
 }
 
@@ -75,45 +167,4 @@ export function normalizePath (url: string): string {
 
 function isNormal (path: string): boolean {
   return path.startsWith('/') && !path.endsWith('/') && !path.includes('//') && !path.includes('#')
-}
-
-/** The signal of work that no client can abort. */
-export const neverAborted: AbortSignal = new AbortController().signal
-
-/** The context of an HTTP request. The signal needs a listener, so it is created when a storage reads it. */
-export class RequestContext implements Context {
-  readonly scope: Filter | undefined
-  readonly #response: ServerResponse
-  #controller: AbortController | undefined
-  #ended = false
-
-  /** Takes the response because it closes when the client disconnects. A request closes once its content is read. */
-  constructor (response: ServerResponse, scope: Filter | undefined) {
-    this.#response = response
-    this.scope = scope
-  }
-
-  get signal (): AbortSignal {
-    return this.#control().signal
-  }
-
-  abort (reason: Error): void {
-    this.#control().abort(reason)
-  }
-
-  /** After this, a closed connection does not abort: each abort creates an error that keeps its request in memory. */
-  end (): void {
-    this.#ended = true
-  }
-
-  #control (): AbortController {
-    if (this.#controller === undefined) {
-      const controller = new AbortController()
-      this.#controller = controller
-      if (this.#response.destroyed) controller.abort()
-      // It also closes if Fastify has responded, such as after its handlerTimeout.
-      else this.#response.once('close', () => { if (!this.#ended) controller.abort() })
-    }
-    return this.#controller
-  }
 }

@@ -19,11 +19,11 @@ import type { Format } from '../../formats/format.ts'
 import { getTable } from '../../engine/table.ts'
 import { DuplicatePath } from '../../errors/errors.ts'
 import { createErrorHandler, createHandler, createNotFoundHandler, createOptionsHandlers } from './handler.ts'
-import type { GetOptionsHeaders, HandlerOptions } from './handler.ts'
+import type { GetOptionsHeaders } from './handler.ts'
 import { buildAllow } from '../../http/allow.ts'
 import { acceptsForms } from '../../http/cross-origin.ts'
 import { problem } from '../../http/problems.ts'
-import { bulkPatchTypes, patchTypes } from './patch.ts'
+import { bulkPatchTypes, patchTypes } from '../../http/patch-types.ts'
 import type { createSwaggerConfig } from '../../openapi/description.ts'
 import { describeRoute, hiddenSchema } from '../../openapi/summary.ts'
 import type { ActionInfo } from '../../engine/action-info.ts'
@@ -99,13 +99,14 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, target: Rout
       ...action.key === 'create' ? [refuseListPreconditions] : [],
       ...action.bulk === undefined ? [] : [refuseBulkPreconditions]
     ]
-    const handlerOptions = getHandlerOptions(collection, action)
+    const run = createAction(collection, action)
+    const cache = getCachePolicy(collection, action.name)
     const errorHandler = createErrorHandler(collection, action.name)
     for (const [index, method] of action.methods.entries()) {
       const schema: FastifySchema = index === 0 && isDocumented(action, url)
         ? describeRoute(collection.name, action, app.prefix + buildParentRoute(collection))
         : hiddenSchema
-      const handler = createHandler(collection, handlerOptions)
+      const handler = createHandler(collection, action, { run, cache })
       addRoute({ ...options, url, method, schema, exposeHeadRoute: false, handler, errorHandler }, checks)
     }
   }
@@ -131,18 +132,6 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, target: Rout
     method: getSupportedMethods(app).filter((method) => !methods.includes(method)),
     handler: createNotFoundHandler(collection)
   }, [...hiding, refuseMethod(buildAllow(methods))])
-}
-
-function getHandlerOptions (collection: Collection, action: ActionInfo): HandlerOptions {
-  const { key, name, takes, query, path } = action
-  return {
-    action: createAction(collection, action),
-    takesQuery: query !== undefined || takes === 'parameters',
-    cache: getCachePolicy(collection, name),
-    needsFormat: key !== 'remove',
-    customAction: path,
-    requiresMatch: action.requiresMatch(collection.http.etag.required)
-  }
 }
 
 function getMethods (actions: readonly ActionInfo[]): HTTPMethods[] {

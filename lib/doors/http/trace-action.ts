@@ -2,11 +2,11 @@ import { tracingChannel } from 'node:diagnostics_channel'
 import type { AnyActionName } from '../../engine/action.ts'
 import { ActionError, errorToProblem, HookError, ProblemError } from '../../errors/failure.ts'
 import { Problem } from '../../http/problems.ts'
-import type { Request } from './request.ts'
+import type { HttpRequest } from './request.ts'
 import type { Result } from './response.ts'
 
 /** Handles a request of a collection. */
-export type Action = (request: Request) => Promise<Result>
+export type Action = (request: HttpRequest) => Promise<Result>
 
 /** What subscribers of the tracing channel `fastify-collections:action` get. */
 export interface ActionEvent {

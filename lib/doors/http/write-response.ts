@@ -3,7 +3,7 @@ import type { Response } from './response.ts'
 import { buildItemPath } from './links.ts'
 import { addLinkHeader, buildEntryHeaders, renderContent } from './representation.ts'
 import { getCollectionPath } from './request.ts'
-import type { Request } from './request.ts'
+import type { HttpRequest } from './request.ts'
 import type { Entry } from '../../storage/contract.ts'
 
 interface Named {
@@ -24,7 +24,7 @@ interface WriteResult {
 /** Renders the content of the response to a write. If that fails, the write stays, and the response has no content. */
 export function renderWritten (
   collection: Named,
-  request: Request,
+  request: HttpRequest,
   render: () => Formatted
 ): Formatted | undefined {
   try {
@@ -35,13 +35,13 @@ export function renderWritten (
   }
 }
 
-export function logRenderFailure ({ name }: Named, { original }: Request, err: unknown): void {
+export function logRenderFailure ({ name }: Named, { original }: HttpRequest, err: unknown): void {
   const message = `the ${original.method} succeeded, but its response could not be rendered and is sent without content`
   original.log.error({ collection: name, err }, message)
 }
 
 /** Responds to a successful write: with the item, or without it if the client prefers that (RFC 7240, section 4.2). */
-export function respondToWrite (collection: Named, request: Request, result: WriteResult): Response {
+export function respondToWrite (collection: Named, request: HttpRequest, result: WriteResult): Response {
   const { entry, status, path, sent } = result
   const { format, preferences, presentation } = request
   const target = { format, path: path.collection }
@@ -71,13 +71,13 @@ function isSame (sent: Buffer, content: Formatted | undefined): boolean {
 }
 
 /** Responds to a POST that has created an item. */
-export function respondToCreate (collection: Named, request: Request, entry: Entry<object>): Response {
+export function respondToCreate (collection: Named, request: HttpRequest, entry: Entry<object>): Response {
   const path = { collection: request.path, item: buildItemPath(request.path, entry.id) }
   return respondToWrite(collection, request, { entry, status: 201, path })
 }
 
 /** Responds to a PATCH. */
-export function respondToUpdate (collection: Named, request: Request, entry: Entry<object>): Response {
+export function respondToUpdate (collection: Named, request: HttpRequest, entry: Entry<object>): Response {
   const path = { collection: getCollectionPath(request), item: request.path }
   return respondToWrite(collection, request, { entry, status: 200, path })
 }

@@ -2,6 +2,7 @@ import type { AnyActionName } from '../action.ts'
 import type { Collection } from '../collection.ts'
 import { getAppView, getView } from '../view.ts'
 import type { View } from '../view.ts'
+import type { Access } from './access.ts'
 import type { Caller } from './caller.ts'
 import { canReadServed, evaluateAccess, isAllowed } from './evaluate.ts'
 import type { Source } from './evaluate.ts'
@@ -10,22 +11,6 @@ import type { Scope } from './scope.ts'
 import { findHidden } from './visible.ts'
 
 // What a caller may do and see, for every door and for related collections.
-
-/** Decided before the content is read, and before a transaction begins. */
-export interface Access {
-  readonly caller: Caller | undefined
-  /** The items and lists, as the caller sees them. */
-  readonly view: View
-  /** Whether the caller may read what it has written. */
-  readonly canRead: boolean
-  /** Whether a PUT may create the item. */
-  readonly canCreate: boolean
-  readonly scope: Scope | undefined
-  /** The rows that the conditions of a bulk write can match: those that the caller can list. */
-  readonly conditionScope: Scope | undefined
-  /** The rows of the parent collection that the caller can read. */
-  readonly parentScope: Scope | undefined
-}
 
 /** Why a caller may not: a problem, or a client error that a function of the app has thrown. */
 export class Refused {
@@ -45,16 +30,17 @@ interface Wanted {
 
 /** What everyone may do and see of a collection without rules. */
 export function getOpenAccess (collection: Collection): Access {
-  return toOpenAccess(getView(collection))
+  return toOpenAccess(getView(collection), false)
 }
 
 /** The app itself may do everything. */
 export function getAppAccess (collection: Collection): Access {
-  return toOpenAccess(getAppView(collection))
+  return toOpenAccess(getAppView(collection), true)
 }
 
-function toOpenAccess (view: View): Access {
+function toOpenAccess (view: View, isApp: boolean): Access {
   return {
+    isApp,
     caller: undefined,
     view,
     canRead: true,
@@ -84,7 +70,7 @@ export async function authorize (
   const canRead = reads || request === undefined || await canReadServed(collection, source)
   const canCreate = action === 'replace' && put.create && await isAllowed(collection, 'create', source)
   const view = getView(collection, await findHidden(collection, { caller, action, request }))
-  return { caller, view, canRead, canCreate, scope, conditionScope, parentScope: outer?.scopes[0] }
+  return { isApp: false, caller, view, canRead, canCreate, scope, conditionScope, parentScope: outer?.scopes[0] }
 }
 
 interface Decided {

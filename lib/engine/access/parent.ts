@@ -1,14 +1,9 @@
 import type { Collection, Parent } from '../collection.ts'
+import type { Place } from './access.ts'
 import { problem } from '../../http/problems.ts'
 import type { Problem } from '../../http/problems.ts'
-import type { Filter, Id } from '../../storage/contract.ts'
+import type { Filter } from '../../storage/contract.ts'
 import { toBaseRows } from '../../storage/related.ts'
-
-/** What the URI of a nested collection says about its items. */
-export interface Place {
-  readonly fixed: Readonly<Record<string, Id>>
-  readonly scope: Filter
-}
 
 /** Undefined if the collection is not nested; 404 if no parent can have this id. */
 export function findPlace (parent: Parent | undefined, parameters: unknown): Place | Problem | undefined {
