@@ -24,6 +24,7 @@ import {
 } from '../bench/scenarios.ts'
 import type { Client, Scenario, Step } from '../bench/scenarios.ts'
 import { fill } from '../bench/storages.ts'
+import { findKindConditions } from '../bench/structure/kinds.ts'
 import { findTypeCircles } from '../bench/structure/imports.ts'
 import type { User } from '../bench/user.ts'
 import collection from '../lib/index.ts'
@@ -305,13 +306,22 @@ test('the benchmark runs', async (t) => {
 test('the walk of a request passes from the handler through the action to the storage', async (t) => {
   const walk = fileURLToPath(new URL('../bench/structure/walk.ts', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [walk, '--path'])
-  const walks = JSON.parse(stdout) as Record<string, { files: number, moves: number, path: string[] }>
+  type Walk = { files: number, functions: number, returns: number, path: string[] }
+  const walks = JSON.parse(stdout) as Record<string, Walk>
   t.strictSame(Object.keys(walks), ['POST', 'GET', 'list', 'PUT', 'PATCH', 'DELETE', 'custom action'])
-  for (const [name, { files, moves, path }] of Object.entries(walks)) {
-    t.equal(path.length, moves, name)
-    t.equal(new Set(path).size, files, name)
-    t.ok(path.indexOf('doors/http/handler.ts') < path.indexOf('storage/memory.ts'), name)
+  for (const [name, { files, functions, returns, path }] of Object.entries(walks)) {
+    const called = path.map((place) => place.split(':')[0]!)
+    t.equal(new Set(called).size, files, name)
+    t.ok(functions > returns && functions <= new Set(path).size, name)
+    t.ok(called.indexOf('doors/http/handler.ts') < called.indexOf('storage/memory.ts'), name)
   }
+})
+
+test('conditions on the kind of an action are found outside of the table', async (t) => {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const found = findKindConditions(root, ['engine/table.ts', 'features/bulk.ts', 'http/accept.ts'])
+  t.ok(found.length > 0)
+  t.ok(found.every((line) => line.startsWith('features/bulk.ts:')))
 })
 
 test('circles of imports are found, and their largest comes first', async (t) => {

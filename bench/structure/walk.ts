@@ -1,18 +1,24 @@
-// Counts the files of lib/ that a request passes through, and prints them as JSON. Every function of lib/ is changed,
-// when its file is loaded, so that it reports its file.
+// Counts the functions and files of lib/ that a request passes through, and prints them as JSON. Every function of
+// lib/ is changed, when its file is loaded, so that it reports itself.
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import ts from 'typescript'
 
 const lib = new URL('../../lib/', import.meta.url).href
 
-/** The file of each function that was called, in the order of the calls. */
-let calls: string[] = []
+interface Called {
+  readonly file: string
+  /** The file with the line of the function. */
+  readonly place: string
+}
+
+/** The functions that were called, in the order of the calls. */
+let calls: Called[] = []
 
 declare global {
-  var reportCall: (file: string) => void
+  var reportCall: (file: string, line: number) => void
 }
-globalThis.reportCall = (file) => { calls.push(file) }
+globalThis.reportCall = (file, line) => { calls.push({ file, place: `${file}:${line}` }) }
 
 /** Changed files have URLs of their own, so that nothing takes them for the files of lib/: coverage, for example. */
 const scheme = 'walk:'
@@ -33,11 +39,12 @@ registerHooks({
 
 /** Returns the source with a call of `reportCall` at the beginning of every function. */
 function addReports (file: string, source: string): string {
-  const report = `globalThis.reportCall(${JSON.stringify(file)})`
   const insertions: Array<{ at: number, text: string }> = []
   const visit = (node: ts.Node): void => {
     if (ts.isFunctionLike(node) && 'body' in node && node.body !== undefined) {
       const body = node.body as ts.Block | ts.Expression
+      const line = parsed.getLineAndCharacterOfPosition(node.getStart()).line + 1
+      const report = `globalThis.reportCall(${JSON.stringify(file)}, ${line})`
       if (ts.isBlock(body)) {
         insertions.push({ at: body.getStart() + 1, text: `${report};` })
       } else {
@@ -46,7 +53,8 @@ function addReports (file: string, source: string): string {
     }
     ts.forEachChild(node, visit)
   }
-  visit(ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true))
+  const parsed = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true)
+  visit(parsed)
   let text = source
   for (const insertion of insertions.sort((a, b) => b.at - a.at)) {
     text = text.slice(0, insertion.at) + insertion.text + text.slice(insertion.at)
@@ -73,27 +81,47 @@ await app.register(collection, notes)
 await app.register(collection, tasks)
 await app.ready()
 
-/** Each is sent for one item, and then for another: the second time counts. */
-const requests: Readonly<Record<string, (id: string) => { method: string, url: string, payload?: object }>> = {
+/** The third one is counted: what is kept after the first is there already. */
+const requests: Readonly<Record<string, (id: string, round: number) => { method: string, url: string, payload?: object }>> = {
   POST: (id) => ({ method: 'POST', url: '/notes', payload: { id, text: 'first' } }),
-  GET: (id) => ({ method: 'GET', url: `/notes/${id}` }),
+  GET: () => ({ method: 'GET', url: '/notes/n1' }),
   list: () => ({ method: 'GET', url: '/notes?done=false' }),
-  PUT: (id) => ({ method: 'PUT', url: `/notes/${id}`, payload: { id, text: 'second' } }),
-  PATCH: (id) => ({ method: 'PATCH', url: `/notes/${id}`, payload: { text: 'third' } }),
+  PUT: (_id, round) => ({ method: 'PUT', url: '/notes/n1', payload: { id: 'n1', text: `second ${round}` } }),
+  PATCH: (_id, round) => ({ method: 'PATCH', url: '/notes/n1', payload: { text: `third ${round}` } }),
   DELETE: (id) => ({ method: 'DELETE', url: `/notes/${id}` }),
   'POST to /tasks': (id) => ({ method: 'POST', url: '/tasks', payload: { id, text: 'first' } }),
   'custom action': (id) => ({ method: 'POST', url: `/tasks/${id}/finish`, payload: {} })
 }
 
-const walks: Record<string, { files: number, moves: number, path?: string[] }> = {}
+interface Walk {
+  readonly files: number
+  /** How many functions are called, outside of http/ and storage/. */
+  readonly functions: number
+  /** How often the walk returns to a file that it has left, outside of http/ and storage/. */
+  readonly returns: number
+  readonly path?: readonly string[]
+}
+
+function measure (called: readonly Called[]): Walk {
+  const own = called.filter(({ file }) => !/^(?:http|storage)\//.test(file))
+  const moves = own.filter(({ file }, index) => file !== own[index - 1]?.file).map(({ file }) => file)
+  const returns = moves.filter((file, index) => moves.indexOf(file) < index).length
+  return {
+    files: new Set(called.map(({ file }) => file)).size,
+    functions: new Set(own.map(({ place }) => place)).size,
+    returns,
+    ...process.argv.includes('--path') && { path: called.map(({ place }) => place) }
+  }
+}
+
+const walks: Record<string, Walk> = {}
 for (const [name, createRequest] of Object.entries(requests)) {
-  for (const id of ['n1', 'n2']) {
+  for (const [round, id] of ['n1', 'n2', 'n3'].entries()) {
     calls = []
-    const { statusCode, payload } = await app.inject(createRequest(id) as { method: 'GET', url: string })
+    const { statusCode, payload } = await app.inject(createRequest(id, round) as { method: 'GET', url: string })
     if (statusCode >= 300) throw new Error(`${name}: ${statusCode} ${payload}`)
   }
-  const moves = calls.filter((file, index) => file !== calls[index - 1])
-  walks[name] = { files: new Set(calls).size, moves: moves.length, ...process.argv.includes('--path') && { path: moves } }
+  walks[name] = measure(calls)
 }
 delete walks['POST to /tasks']
 await app.close()

@@ -35,8 +35,12 @@ export interface ActionInfo {
   readonly takes: Taken | undefined
   /** What can be requested beside the content: a list, the content of an item, or groups of items. */
   readonly query: 'list' | 'item' | 'groups' | undefined
+  /** Whether several requests have the same effect as one. */
+  readonly idempotent: boolean
   /** Runs it. */
   readonly run: Run
+  /** Parses the query string. Undefined if the action takes none. */
+  readonly parseQuery: ((lists: Lists, request: QueryRequest) => ListQuery | Problem) | undefined
   /** Whether a request needs a precondition, given whether writes to items of the collection do. */
   requiresMatch (general: boolean): boolean
   /** The custom action, if it is one. */

@@ -2,6 +2,7 @@ import type { ActionName } from './action.ts'
 import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from './action-info.ts'
 import { create, list, read, remove, replace, update } from './actions.ts'
 import type { Collection } from './collection.ts'
+import { parseItemQuery, parseListQuery } from '../query/query-string.ts'
 
 // The ways to call a collection. Each is an entry, which says what doors and OpenAPI need to know.
 
@@ -18,6 +19,8 @@ function toInfo (entry: Entry): ActionInfo {
     path: undefined,
     takes: undefined,
     query: undefined,
+    parseQuery: undefined,
+    idempotent: true,
     requiresMatch: (general) => general && at === 'item' && !safe,
     ...entry
   }
@@ -25,11 +28,32 @@ function toInfo (entry: Entry): ActionInfo {
 
 /** The six actions. */
 export const actionInfos: Readonly<Record<ActionName, ActionInfo>> = {
-  list: toInfo({ name: 'list', at: 'collection', methods: ['GET', 'HEAD'], query: 'list', run: list }),
-  create: toInfo({ name: 'create', at: 'collection', methods: ['POST'], takes: 'representation', run: create }),
-  read: toInfo({ name: 'read', at: 'item', methods: ['GET', 'HEAD'], query: 'item', run: read }),
+  list: toInfo({
+    name: 'list',
+    at: 'collection',
+    methods: ['GET', 'HEAD'],
+    query: 'list',
+    parseQuery: parseListQuery,
+    run: list
+  }),
+  create: toInfo({
+    name: 'create',
+    at: 'collection',
+    methods: ['POST'],
+    takes: 'representation',
+    idempotent: false,
+    run: create
+  }),
+  read: toInfo({
+    name: 'read',
+    at: 'item',
+    methods: ['GET', 'HEAD'],
+    query: 'item',
+    parseQuery: parseItemQuery,
+    run: read
+  }),
   replace: toInfo({ name: 'replace', at: 'item', methods: ['PUT'], takes: 'representation', run: replace }),
-  update: toInfo({ name: 'update', at: 'item', methods: ['PATCH'], takes: 'patch', run: update }),
+  update: toInfo({ name: 'update', at: 'item', methods: ['PATCH'], takes: 'patch', idempotent: false, run: update }),
   remove: toInfo({ name: 'remove', at: 'item', methods: ['DELETE'], run: remove })
 }
 
@@ -38,9 +62,10 @@ const queryInfo: ActionInfo = { ...actionInfos.list, key: 'query', methods: ['QU
 
 /** A custom action is a POST. */
 export function toActionInfo (custom: CustomAction): ActionInfo {
-  const { name, at, safe, run } = custom
+  const { name, at, safe, idempotent, run } = custom
   const requiresMatch = custom.requiresMatch.bind(custom)
-  return toInfo({ name, at, methods: ['POST'], run, safe, path: name, takes: 'input', requiresMatch, custom })
+  const info = { name, at, run, safe, idempotent, path: name, requiresMatch, custom }
+  return toInfo({ ...info, methods: ['POST'], takes: 'input' })
 }
 
 /** One that only reads is a GET as well. */
@@ -54,7 +79,8 @@ const bulkInfos: Readonly<Record<BulkAction['name'], ActionInfo>> = {
   // Over HTTP, a POST creates one item or several.
   create: { ...actionInfos.create, key: 'createMany', methods: [] },
   update: { ...actionInfos.update, key: 'updateMany', takes: 'bulkPatch' },
-  remove: { ...actionInfos.remove, key: 'removeMany' }
+  // A repeated one would also remove what matches since.
+  remove: { ...actionInfos.remove, key: 'removeMany', idempotent: false }
 }
 
 /** A write to several items: new ones, or those that match the query, which the caller must be allowed to list. */
@@ -62,13 +88,15 @@ export function toBulkInfo (bulk: BulkAction): ActionInfo {
   const info = bulkInfos[bulk.name]
   if (bulk.run === undefined) return { ...info, bulk }
   const rules = [bulk.name, 'list'] as const
-  return { ...info, at: 'collection', rules, query: 'list', run: bulk.run, requiresMatch: () => false, bulk }
+  const { query, parseQuery } = actionInfos.list
+  return { ...info, at: 'collection', rules, query, parseQuery, run: bulk.run, requiresMatch: () => false, bulk }
 }
 
 /** Figures over groups of the items of a list. */
 export function toAggregateInfo (aggregate: AggregateAction): ActionInfo {
   const { path, run } = aggregate
-  return { ...actionInfos.list, key: 'aggregate', path, query: 'groups', run, aggregate }
+  const parseQuery = aggregate.parseString.bind(aggregate)
+  return { ...actionInfos.list, key: 'aggregate', path, query: 'groups', parseQuery, run, aggregate }
 }
 
 const tables = new WeakMap<object, readonly ActionInfo[]>()

@@ -8,6 +8,7 @@ import type { ReceiptSettings } from '../engine/receipts.ts'
 import { formatValue } from '../errors/format-value.ts'
 import { Problem } from '../http/problems.ts'
 import { describeHeaderParameters } from '../openapi/headers.ts'
+import { getRouteOptions } from '../doors/http/route-options.ts'
 import { renderWrite } from '../doors/http/render.ts'
 import { getCollectionPath, getHttpRequest, getTargetPath } from '../doors/http/request.ts'
 import type { HttpRequest } from '../doors/http/request.ts'
@@ -18,7 +19,9 @@ import type { Feature, Host } from '../engine/feature.ts'
 import { canSee, getKeyOwner, getVisibility, keyInUse, readAnswer, readKey } from '../engine/idempotency-key.ts'
 import type { Visibility } from '../engine/idempotency-key.ts'
 
-type RepeatableAction = 'create' | 'update'
+const repeatableActions = ['create', 'update'] as const
+
+type RepeatableAction = (typeof repeatableActions)[number]
 
 /** The options of `idempotency()`. */
 export interface IdempotencyOptions {
@@ -94,19 +97,17 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
         checkKeyOwner(host, action, { allow: host.collection.access?.allow[action], route: routes[action] })
       }
       const settings = { required, ...times }
-      const acceptsKey = ({ name, custom, bulk }: ActionInfo): boolean => {
-        if (custom !== undefined) return !custom.idempotent
-        // A repeated DELETE of all items that match would also remove those that match since.
-        return (actions as readonly string[]).includes(name) || bulk?.name === 'remove'
+      const excluded = repeatableActions.filter((action) => !actions.includes(action))
+      const acceptsKey = ({ name, idempotent }: ActionInfo): boolean => {
+        return !idempotent && !(excluded as readonly string[]).includes(name)
       }
       // It surrounds the preconditions: a repeated PATCH with If-Match is replayed, not refused with 412.
       host.wrap('authorized', (next, info) => {
         if (!acceptsKey(info)) return next
-        if (info.custom !== undefined) checkKeyOwner(host, info.name, info.custom)
-        if (info.bulk?.name === 'remove') {
-          checkKeyOwner(host, 'remove', { allow: host.collection.access?.allow.remove, route: routes.remove })
-        }
-        const isLong = info.name === 'create' || info.bulk !== undefined
+        const { name, custom } = info
+        const { allow = host.collection.access?.allow[name] } = custom ?? {}
+        checkKeyOwner(host, name, { allow, route: getRouteOptions(host.collection, info) })
+        const isLong = name === 'create' || info.bulk !== undefined
         return withReplay(next, settings, isLong ? maxCreatedLength : maxUpdatedLength)
       }, { doors: ['http'], outermost: true })
       host.addHook('onHeaders', (headers, info) => {

@@ -10,7 +10,7 @@ import { formatValue } from '../../errors/format-value.ts'
 import { isObject } from '../../http/json-value.ts'
 import type { RouteOptions } from '../../engine/definition.ts'
 import type { ServedCollection } from '../../engine/registry.ts'
-import { registerOptions } from '../http/route-options.ts'
+import { getRouteOptions, registerOptions } from '../http/route-options.ts'
 import { getParts } from './targets.ts'
 
 // The options of the plugin `batch`, and the checks at boot.
@@ -232,9 +232,9 @@ function checkAuthentication ({ name, access }: Collection, first: Collection): 
 /** Hooks in `routes` do not run for parts: a caller that such a hook refuses could write through a batch. */
 function checkRouteHooks (collection: Collection): void {
   const { name, http: { routes }, access } = collection
-  for (const { name: action, custom } of getParts(collection)) {
-    const own = custom === undefined ? routes[action as keyof typeof routes] : custom.route
-    const hasHooks = [routes.all, own].some((route) => collectHooks(route).length > 0)
+  for (const part of getParts(collection)) {
+    const { name: action, custom } = part
+    const hasHooks = [routes.all, getRouteOptions(collection, part)].some((route) => collectHooks(route).length > 0)
     const isExplicit = custom === undefined
       ? access?.explicit.has(action as ActionName)
       : custom.allow !== undefined || access?.explicit.has('all')

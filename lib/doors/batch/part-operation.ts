@@ -5,11 +5,8 @@ import type { ParsedContent } from '../../engine/operation.ts'
 import { applyPatch } from '../../engine/patch.ts'
 import { createCheck } from '../http/preconditions.ts'
 import type { OpenTransaction } from '../../engine/transaction.ts'
-import type { View } from '../../engine/view.ts'
 import { hasTagPrecondition } from '../../http/preconditions.ts'
 import { Problem, problem } from '../../http/problems.ts'
-import { parseItemQuery, parseListQuery } from '../../query/query-string.ts'
-import type { ListQuery } from '../../query/list-query.ts'
 import { checkQuery } from '../../query/check-query.ts'
 import type { PreparedPart } from './prepare-part.ts'
 
@@ -36,7 +33,8 @@ export function toOperation (
   return new Operation(bindAction(collection, action, { door: 'batch', isJoined: true }), access, {
     input: {
       getRawQuery: () => address.query,
-      parseQuery: (current) => readQuery(part, current),
+      // Layers may change the view.
+      parseQuery: ({ lists }) => action.parseQuery?.(lists, address) ?? {},
       parseContent: () => parsed,
       applyPatch: (item) => parsed instanceof Problem ? parsed : applyPatch(view.type, item, parsed.value)
     },
@@ -75,11 +73,4 @@ function readContent ({ target: { action }, access }: PreparedPart, content: unk
   if (content === undefined) return problem('malformed-content', { detail: 'The part has no content.' })
   const hidden = action.takes === 'patch' ? undefined : access.view.type.checkHidden(content)
   return hidden ?? { value: content }
-}
-
-function readQuery ({ target: { action }, own }: PreparedPart, { lists }: View): ListQuery | Problem {
-  const { address: { query, search } } = own
-  const request = { query, search }
-  if (action.query === 'item') return parseItemQuery(lists, request)
-  return action.aggregate?.parseString(lists, request) ?? parseListQuery(lists, request)
 }

@@ -11,23 +11,17 @@ export function getRepresentationTypes (formats: readonly Format[]): readonly st
 }
 
 /** Parses the representation that the client sent, in the format of Content-Type: RFC 9110, section 8.3. */
-export function readContent (
-  formats: readonly Format[],
-  request: HttpRequest,
-  schema: JsonSchema
-): ParsedContent | Problem {
+export function readContent (request: HttpRequest): ParsedContent | Problem {
+  const { http: { formats }, schema } = request.collection
   const content = parseContent(request, findParser(formats, request.mediaType), schema)
   return content instanceof Problem ? content : request.access.view.type.checkHidden(content.value) ?? content
 }
 
 /** Parses the input of a custom action. A request without content is one with an empty object. */
-export function readInput (
-  formats: readonly Format[],
-  request: HttpRequest,
-  schema: JsonSchema
-): ParsedContent | Problem {
+export function readInput (request: HttpRequest): ParsedContent | Problem {
+  const { collection: { http: { formats } }, action } = request
   if (request.content === undefined || request.content.length === 0) return { value: {} }
-  return parseContent(request, findParser(formats, request.mediaType), schema)
+  return parseContent(request, findParser(formats, request.mediaType), action.custom!.input)
 }
 
 type Parse = NonNullable<Format['parse']>

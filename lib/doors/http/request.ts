@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Access, Place } from '../../engine/access/access.ts'
-import type { ActionInfo } from '../../engine/action-info.ts'
+import type { ActionInfo, Taken } from '../../engine/action-info.ts'
 import type { Collection } from '../../engine/collection.ts'
 import type { AbortableContext, Input, Operation, Outcome, ParsedContent } from '../../engine/operation.ts'
 import { applyMerge, applyOperations } from '../../engine/patch.ts'
@@ -14,7 +14,6 @@ import { mergeQueries } from '../../query/list-query.ts'
 import type { ListQuery } from '../../query/list-query.ts'
 import type { Lists } from '../../query/lists.ts'
 import { parseQueryContent } from '../../query/query-content.ts'
-import { parseItemQuery, parseListQuery } from '../../query/query-string.ts'
 import { parseContent, readContent, readInput } from './content.ts'
 import type { Presentation } from './presentation.ts'
 import type { Response } from './response.ts'
@@ -89,7 +88,7 @@ export class HttpRequest implements RequestParts, Input {
 
   getRawQuery (): unknown {
     if (this.action.takes !== 'query') return this.query
-    const content = parseContent(this, parseIJson, this.collection.schema)
+    const content = this.parseContent()
     // An invalid one is refused when it is parsed.
     return content instanceof Problem ? this.query : [this.query, content.value]
   }
@@ -102,10 +101,7 @@ export class HttpRequest implements RequestParts, Input {
   }
 
   parseContent (): ParsedContent | Problem {
-    const { action: { custom, takes }, collection: { http: { formats }, schema } } = this
-    if (takes === 'parameters') return { value: custom!.readQuery!(this.query) }
-    if (takes === 'bulkPatch') return parsePatch(this)
-    return custom === undefined ? readContent(formats, this, schema) : readInput(formats, this, custom.input)
+    return parsers[this.action.takes!](this)
   }
 
   applyPatch (item: object): ParsedContent | Problem {
@@ -118,15 +114,22 @@ export class HttpRequest implements RequestParts, Input {
 }
 
 function parseQuery (request: HttpRequest, lists: Lists): ListQuery | Problem {
-  const { action: { query, takes, aggregate }, collection } = request
-  if (query === 'item') return parseItemQuery(lists, request)
-  if (aggregate !== undefined) return aggregate.parseString(lists, request)
-  const inString = parseListQuery(lists, request)
-  if (takes !== 'query' || inString instanceof Problem) return inString
-  const content = parseContent(request, parseIJson, collection.schema)
+  const { action } = request
+  const inString = action.parseQuery?.(lists, request) ?? {}
+  if (action.takes !== 'query' || inString instanceof Problem) return inString
+  const content = request.parseContent()
   if (content instanceof Problem) return content
   const inContent = parseQueryContent(lists, content.value)
   return inContent instanceof Problem ? inContent : mergeQueries(inString, inContent)
+}
+
+const parsers: Readonly<Record<Taken, (request: HttpRequest) => ParsedContent | Problem>> = {
+  representation: readContent,
+  patch: parsePatch,
+  bulkPatch: parsePatch,
+  query: (request) => parseContent(request, parseIJson, request.collection.schema),
+  input: readInput,
+  parameters: ({ action, query }) => ({ value: action.custom!.readQuery!(query) })
 }
 
 function parsePatch (request: HttpRequest): ParsedContent | Problem {

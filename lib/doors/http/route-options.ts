@@ -1,3 +1,6 @@
+import type { ActionName } from '../../engine/action.ts'
+import type { ActionInfo } from '../../engine/action-info.ts'
+import type { HttpOptions } from '../../engine/collection.ts'
 import type { RouteOptions } from '../../engine/definition.ts'
 
 const hooks = [
@@ -31,4 +34,12 @@ export function omitHooks (options: RouteOptions): RouteOptions {
   const route: Record<string, unknown> = { ...options }
   for (const hook of hooks) delete route[hook]
   return route
+}
+
+/** Returns the options of the routes of an action, in addition to those of all routes. */
+export function getRouteOptions (
+  { http: { routes } }: { readonly http: Pick<HttpOptions, 'routes'> },
+  { name, custom }: ActionInfo
+): RouteOptions {
+  return (custom === undefined ? routes[name as ActionName] : custom.route) ?? {}
 }

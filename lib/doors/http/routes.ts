@@ -11,7 +11,7 @@ import { requireAccess } from '../../engine/access/authorize.ts'
 import { canIdentify, getCachePolicy, isProtected } from '../../engine/access/caller-dependence.ts'
 import { canHide, findAllowedActions, fromRequest, isHidden } from '../../engine/access/evaluate.ts'
 import { getState } from './request-state.ts'
-import type { ActionName, AnyActionName } from '../../engine/action.ts'
+import type { AnyActionName } from '../../engine/action.ts'
 import { createAction } from './http-operation.ts'
 import { buildCollectionRoute, buildParentRoute } from '../../engine/collection.ts'
 import type { Collection } from '../../engine/collection.ts'
@@ -39,7 +39,7 @@ import {
   toError
 } from './headers.ts'
 import type { AcceptedContent } from './headers.ts'
-import { mergeRouteOptions, omitHooks } from './route-options.ts'
+import { getRouteOptions, mergeRouteOptions, omitHooks } from './route-options.ts'
 
 /**
  * Adds the routes of a collection: two URLs, six actions, OPTIONS, and 405 for every other method of the server.
@@ -90,7 +90,7 @@ function addRoutesAt (app: FastifyInstance, collection: Collection, target: Rout
     const options = mergeRouteOptions(
       wildcardOptions,
       collection.http.routes.all ?? {},
-      getOwnOptions(collection, action)
+      getRouteOptions(collection, action)
     )
     const checks = [
       ...getOriginChecks(collection, action),
@@ -173,11 +173,6 @@ function hideResource (collection: Collection, actions: readonly AnyActionName[]
   return async (request: FastifyRequest) => {
     if (await isHidden(collection, actions, fromRequest(request))) throw toError(problem('not-found'))
   }
-}
-
-/** The options of the route itself, in addition to those of all routes. */
-function getOwnOptions ({ http: { routes } }: Collection, { name, custom }: ActionInfo): RouteOptions {
-  return (custom === undefined ? routes[name as ActionName] : custom.route) ?? {}
 }
 
 /**
