@@ -81,8 +81,14 @@ await app.register(collection, notes)
 await app.register(collection, tasks)
 await app.ready()
 
+interface Sent {
+  readonly method: string
+  readonly url: string
+  readonly payload?: object
+}
+
 /** The third one is counted: what is kept after the first is there already. */
-const requests: Readonly<Record<string, (id: string, round: number) => { method: string, url: string, payload?: object }>> = {
+const requests: Readonly<Record<string, (id: string, round: number) => Sent>> = {
   POST: (id) => ({ method: 'POST', url: '/notes', payload: { id, text: 'first' } }),
   GET: () => ({ method: 'GET', url: '/notes/n1' }),
   list: () => ({ method: 'GET', url: '/notes?done=false' }),
