@@ -260,7 +260,7 @@ const requests: Readonly<Record<string, Readonly<Record<string, CreateQuestion>>
     'POST: Accept matches no format': () => ({ payload: { email: '3' }, headers: { accept: 'image/png' } }),
     'POST: the request is repeated with the same Idempotency-Key': () => ({
       ...keyed,
-      ...withReceipt({ answer: JSON.stringify({ status: 201, headers: { location: '/users/1' } }) })
+      ...withReceipt({ answer: JSON.stringify({ item: { id: '1', item: { id: '1' }, version: 'a' }, isCreated: true }) })
     }),
     'POST: the first request with the Idempotency-Key is still running': () => ({ ...keyed, ...withReceipt({}) }),
     'POST: the Idempotency-Key was used for another request': () => ({ ...keyed, ...withReceipt({ fingerprint: '' }) }),
@@ -363,7 +363,7 @@ const requests: Readonly<Record<string, Readonly<Record<string, CreateQuestion>>
     'PATCH: Content-Type is not supported': () => broken('application/xml'),
     'PATCH: the request is repeated with the same Idempotency-Key': () => ({
       ...keyed,
-      ...withReceipt({ answer: JSON.stringify({ status: 200, headers: { etag: '"a"' } }) })
+      ...withReceipt({ answer: JSON.stringify({ item: { id: '1', item: { id: '1' }, version: 'a' }, isCreated: false }) })
     }),
     'DELETE: the item is removed': () => ({}),
     'DELETE: the item is removed, Prefer: return=representation': () => ({

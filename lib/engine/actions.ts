@@ -91,9 +91,9 @@ function decideFromContent (
 }
 
 export const remove: Run = async (operation) => {
-  const { collection, id, storage, context, check, returnsRemoved, steps, transaction, progress, view } = operation
+  const { collection, id, storage, context, check, prefers, steps, transaction, progress, view } = operation
   const needsItem = check !== undefined ||
-    returnsRemoved ||
+    prefers === 'representation' ||
     collection.hooks.afterCommit !== undefined ||
     steps.write !== innermost.write ||
     needsTransaction(operation) ||

@@ -11,7 +11,7 @@ import type { DescribedContents, OperationObject } from '../openapi/operation-ob
 import type { Transaction } from './definition.ts'
 import type { ItemSchema } from '../schema/checks.ts'
 import type { Entry, Order, Referrer, RelationKey, Storage, Supports } from '../storage/contract.ts'
-import type { BuildLinks } from '../doors/http/presentation.ts'
+import type { BuildLinks } from './links.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Timestamps } from '../schema/timestamps.ts'
 import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from './action-info.ts'

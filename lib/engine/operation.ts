@@ -8,11 +8,12 @@ import type { CachePolicy } from '../http/cache-control.ts'
 import type { Problem } from '../http/problems.ts'
 import type { ListQuery } from '../query/list-query.ts'
 import type { Lists } from '../query/lists.ts'
-import type { Response } from '../doors/http/response.ts'
-import type { Addition } from '../doors/http/selection.ts'
+import type { Addition } from './selection.ts'
 import type { Context, Entry, Filter, Id, Page, Query, Refusal, Storage } from '../storage/contract.ts'
 import { joinFilters } from '../storage/filter.ts'
 import type { Progress } from './progress.ts'
+import type { Preferences } from '../http/prefer.ts'
+import type { Rendering } from './rendering.ts'
 import type { OpenTransaction } from './transaction.ts'
 import type { View } from './view.ts'
 
@@ -74,7 +75,7 @@ export interface Call {
   readonly request: FastifyRequest | undefined
   /** The preconditions; undefined if there are none. */
   readonly check?: ((entry: Entry<object> | undefined) => Problem | undefined) | undefined
-  readonly returnsRemoved?: boolean
+  readonly prefers?: Preferences['return']
   readonly decisions?: Decisions
 }
 
@@ -135,8 +136,8 @@ export class Operation implements BoundAction {
   readonly check: Call['check']
   /** Whether a PUT may create the item. */
   readonly canCreate: boolean
-  /** Whether the outcome of a DELETE needs the item. */
-  readonly returnsRemoved: boolean
+  /** How much of what it writes the caller wants to get. */
+  readonly prefers: Preferences['return']
   /** Set by batches. What the hooks `onRules` of features have returned before the transaction began. */
   readonly decisions: Decisions | undefined
   /** Set by layers. Called in the transaction of the write, with the outcome. A problem rolls it back. */
@@ -173,7 +174,8 @@ export class Operation implements BoundAction {
     this.request = request
     this.check = check
     this.canCreate = access.canCreate
-    this.returnsRemoved = call.returnsRemoved === true
+    // A caller who may write but not read gets no content.
+    this.prefers = access.canRead ? call.prefers : 'minimal'
     this.decisions = call.decisions
   }
 
@@ -221,8 +223,8 @@ export type Outcome =
   /** The items that matched the filter of a write to several items, in the order of their ids. */
   | { readonly kind: 'matched', readonly ids: readonly Id[] }
   | Moved
-  /** The response to an earlier request with the same key. */
-  | { readonly kind: 'replayed', readonly response: Response }
+  /** What an earlier operation with the same key has led to, as its caller saw it. */
+  | { readonly kind: 'replayed', readonly rendering: Rendering }
 
 /** An item that was read or written. */
 export interface EntryOutcome {
@@ -417,7 +419,7 @@ export interface Steps {
  * request.
  *
  * @example
- * next(changeOperation(operation, { returnsRemoved: true }))
+ * next(changeOperation(operation, { prefers: 'minimal' }))
  */
 export function changeOperation (operation: Operation, changes: Partial<Operation>): Operation {
   return Object.assign(Object.create(operation) as Operation, changes)

@@ -7,7 +7,7 @@ import { buildCollectionRoute, isDefinition, toCollection } from './collection.t
 import type { Collection, Definition, Served, ServedCollections, ServiceInfo } from './collection.ts'
 import type { Transaction } from './definition.ts'
 import { LinkFailures } from './link-failures.ts'
-import type { Neighbors } from '../doors/http/presentation.ts'
+import type { Neighbors } from './links.ts'
 
 /** A collection of the app. */
 export interface Registered {

@@ -1,16 +1,14 @@
 import { hideInLists, openLists } from '../query/lists.ts'
 import type { Lists } from '../query/lists.ts'
-import { Presentation } from '../doors/http/presentation.ts'
-import type { PresentationInputs } from '../doors/http/presentation.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import type { Supports } from '../storage/contract.ts'
 
 /** The part of a collection that callers see differently. */
-export interface Viewed extends PresentationInputs {
+export interface Viewed {
   readonly type: ItemType
   readonly lists: Lists
   readonly storage: { readonly supports: Supports }
-  readonly attached: PresentationInputs['attached'] & { readonly marks: Readonly<Record<string, unknown>> }
+  readonly attached: { readonly marks: Readonly<Record<string, unknown>> }
   readonly views: Map<string, View>
 }
 
@@ -23,32 +21,18 @@ export class View {
   readonly type: ItemType
   /** How the caller can query lists. */
   readonly lists: Lists
-  readonly #inputs: PresentationInputs
-  readonly #presentations = new Map<string, Presentation>()
-  readonly #presentation: Presentation
+  /** What doors keep for callers who see the same. */
+  readonly kept: Map<string, unknown>
 
-  constructor (inputs: PresentationInputs, type: ItemType, lists: Lists, presentation?: Presentation) {
+  constructor (type: ItemType, lists: Lists, kept: Map<string, unknown> = new Map()) {
     this.type = type
     this.lists = lists
-    this.#inputs = inputs
-    this.#presentation = presentation ?? new Presentation(type, inputs, undefined)
+    this.kept = kept
   }
 
   /** Returns the same view with other lists: those of a query that refers to related items. */
   withLists (lists: Lists): View {
-    return new View(this.#inputs, this.type, lists, this.#presentation)
-  }
-
-  /** Returns how items are represented for callers who may call only these custom actions, or all of them. */
-  present (allowedActions?: ReadonlySet<string>): Presentation {
-    if (allowedActions === undefined) return this.#presentation
-    const key = [...allowedActions].join()
-    let presentation = this.#presentations.get(key)
-    if (presentation === undefined) {
-      presentation = new Presentation(this.type, this.#inputs, allowedActions)
-      this.#presentations.set(key, presentation)
-    }
-    return presentation
+    return new View(this.type, lists, this.kept)
   }
 }
 
@@ -61,7 +45,7 @@ export function getView (collection: Viewed, hidden?: ReadonlySet<string>): View
 function createView (collection: Viewed, hidden: ReadonlySet<string> | undefined): View {
   const { type, lists, storage: { supports } } = collection
   const visible = type.hide(hidden)
-  return new View(collection, visible, visible === type ? lists : hideInLists(lists, visible, supports))
+  return new View(visible, visible === type ? lists : hideInLists(lists, visible, supports))
 }
 
 /**
@@ -75,7 +59,7 @@ export function getAppView (collection: Viewed): View {
 function createAppView (collection: Viewed): View {
   const { type, lists, attached, storage: { supports } } = collection
   const open = type.open(Object.keys(attached.marks))
-  return new View(collection, open, openLists(lists, open, supports))
+  return new View(open, openLists(lists, open, supports))
 }
 
 function addView ({ views }: Viewed, key: string, view: View): View {

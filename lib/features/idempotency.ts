@@ -1,23 +1,21 @@
 import type { Rule } from '../engine/access/rules.ts'
-import { withoutContent } from '../doors/http/response.ts'
-import type { Response } from '../doors/http/response.ts'
 import { changeOperation } from '../engine/operation.ts'
 import type { Operation, Outcome, Run } from '../engine/operation.ts'
+import { render } from '../engine/rendering.ts'
 import { createReceiptRunner, digest, readReceiptTimes } from '../engine/receipts.ts'
 import type { ReceiptSettings } from '../engine/receipts.ts'
+import { restoreRendering, storeRendering } from '../engine/stored-rendering.ts'
 import { formatValue } from '../errors/format-value.ts'
 import { Problem } from '../http/problems.ts'
 import { describeHeaderParameters } from '../openapi/headers.ts'
 import { getRouteOptions } from '../doors/http/route-options.ts'
-import { renderWrite } from '../doors/http/render.ts'
 import { getCollectionPath, getHttpRequest, getTargetPath } from '../doors/http/request.ts'
 import type { HttpRequest } from '../doors/http/request.ts'
 import type { RouteOptions } from '../engine/definition.ts'
 import type { Receipt } from '../storage/contract.ts'
 import type { ActionInfo } from '../engine/action-info.ts'
 import type { Feature, Host } from '../engine/feature.ts'
-import { canSee, getKeyOwner, getVisibility, keyInUse, readAnswer, readKey } from '../engine/idempotency-key.ts'
-import type { Visibility } from '../engine/idempotency-key.ts'
+import { getKeyOwner, keyInUse, readAnswer, readKey } from '../engine/idempotency-key.ts'
 
 const repeatableActions = ['create', 'update'] as const
 
@@ -159,13 +157,11 @@ function withReplay (next: Run, settings: Settings, maxLength: number): Run {
     if (key === undefined) return next(operation)
     const fingerprint = getFingerprint(request)
     return runOnce<Outcome | Problem>(collection, { key, fingerprint, context, log }, {
-      replay: (earlier) => replay(earlier, fingerprint, request),
+      replay: (earlier) => replay(earlier, fingerprint, operation),
       run: (keep) => {
         const beforeCommit: Operation['beforeCommit'] = async (outcome, storage) => {
-          const { content, ...rest } = limitContent(renderWrite(collection, request, outcome), maxLength)
-          const visibility = getVisibility(request.access)
-          const stored: StoredResponse = { ...rest, ...encodeContent(content), visibility }
-          return await keep(JSON.stringify(stored), storage) ? undefined : keyInUse()
+          const answer = storeRendering(render(outcome, operation), operation, maxLength)
+          return await keep(answer, storage) ? undefined : keyInUse()
         }
         return next(changeOperation(operation, { beforeCommit }))
       },
@@ -189,51 +185,16 @@ function getFingerprint (request: HttpRequest): string {
   return digest([original.method, getTargetPath(request, path) + query, content ?? ''])
 }
 
-/** The content of a receipt. Its names are those in the databases of apps. */
-interface StoredResponse extends Omit<Response, 'content'> {
-  readonly visibility: Visibility | undefined
-  readonly content?: string | undefined
-  /** Whether the content is in base64, because its format is binary. */
-  readonly isBinary?: boolean
-}
-
-function encodeContent (content: Response['content']): Pick<StoredResponse, 'content' | 'isBinary'> {
-  return Buffer.isBuffer(content) ? { content: content.toString('base64'), isBinary: true } : { content }
-}
-
-function decodeContent ({ content, isBinary }: StoredResponse): Response['content'] {
-  return isBinary === true && content !== undefined ? Buffer.from(content, 'base64') : content
-}
-
-function replay (earlier: Receipt, fingerprint: string, request: HttpRequest): Outcome | Problem {
+function replay (earlier: Receipt, fingerprint: string, operation: Operation): Outcome | Problem {
   const answer = readAnswer(earlier, fingerprint)
-  if (answer instanceof Problem) return answer
-  // `withReplay` has stored it, in this or another process.
-  const stored = JSON.parse(answer) as StoredResponse
-  const { status, headers, applied, visibility } = stored
-  const first: Response = { status, headers, applied, content: decodeContent(stored) }
-  const response = limitToCaller(first, canSee(getVisibility(request.access), visibility), request)
-  const marked = { ...response.headers, 'idempotent-replayed': 'true' }
-  return { kind: 'replayed', response: { ...response, headers: marked } }
-}
-
-/** A caller who can no longer read gets a minimal response, as its preferences say then. */
-function limitToCaller (response: Response, isVisible: boolean, { preferences }: HttpRequest): Response {
-  if (preferences.return === 'minimal') return { ...withoutContent(response), applied: { return: 'minimal' } }
-  return isVisible ? response : withoutContent(response)
+  return answer instanceof Problem ? answer : { kind: 'replayed', rendering: restoreRendering(answer, operation) }
 }
 
 /**
- * In bytes, of the content that is stored. The response to a POST is about as long as the item that it has stored, and
- * that to a write of several items has at most their ids.
+ * In bytes, of what is kept. The response to a POST is about as long as the item that it has stored, and that to a
+ * write of several items has at most their ids.
  */
 const maxCreatedLength = 1_048_576
 
 /** A PATCH of a few bytes returns the whole item, so many of them would store much more than clients have sent. */
 const maxUpdatedLength = 16_384
-
-/** Removes content that is too long. An HTML page has none yet: it is rendered around the response later. */
-function limitContent (response: Response, maxLength: number): Response {
-  const length = Buffer.byteLength(response.content ?? '')
-  return length > 0 && length <= maxLength ? response : withoutContent(response)
-}

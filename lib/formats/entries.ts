@@ -1,4 +1,5 @@
-import type { Format, Links } from './format.ts'
+import type { Format } from './format.ts'
+import type { Links } from '../http/link.ts'
 
 /**
  * `application/vnd.fastify-collections.entries+json`: JSON in which each item has its id and its entity tag. Every

@@ -1,3 +1,4 @@
+import type { Embedded, Link, Links, ListLinks } from '../http/link.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 
 /** The pattern of texts in JSON Schema: no item and no query contains U+0000. */
@@ -18,38 +19,6 @@ export function toMalformed (message: string, before: string): Malformed {
   const column = Array.from(before.slice(before.lastIndexOf('\n') + 1)).length + 1
   return new Malformed(`Line ${line}, column ${column}: ${message}.`)
 }
-
-/** A link to another resource. */
-export interface Link {
-  /** The URI, which may be relative. */
-  readonly href: string
-  /** A text for people. */
-  readonly title?: string
-}
-
-/** Links by relation, such as `self`, `collection` and `next`. */
-export type Links = Readonly<Record<string, Link>>
-
-/** A related item that a response includes, with what it includes itself. */
-export interface EmbeddedItem {
-  /** As clients see it. */
-  readonly item: object
-  /** The links of the item. */
-  readonly links: Links
-}
-
-/** Several related items that a response includes: a page of their list. */
-export interface EmbeddedList {
-  /** As clients see them. */
-  readonly items: readonly object[]
-  /** The links of the page and of each item. */
-  readonly links: ListLinks
-  /** How many there are in all, if they were counted. */
-  readonly total: number | undefined
-}
-
-/** What a response includes with an item, by the name of the relation. Undefined means that there is no such item. */
-export type Embedded = Readonly<Record<string, EmbeddedItem | EmbeddedList | undefined>>
 
 /** How a format writes related items that a response includes. */
 export interface Embedding {
@@ -126,14 +95,6 @@ export interface Format {
   readonly home?: (home: Home) => string
   /** Further headers of pages, in lower case. */
   readonly headers?: Readonly<Record<string, string>>
-}
-
-/** The links of a list and of its items. */
-export interface ListLinks {
-  /** The links of the list. */
-  readonly list: Links
-  /** The links of each item, in the same order. */
-  readonly items: readonly Links[]
 }
 
 /** The content of a page: an item or a list. */

@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../storage/contract.ts'
 import { textPattern } from './format.ts'
-import type { Embedded, Format, Links } from './format.ts'
+import type { Format } from './format.ts'
+import type { Embedded, Links } from '../http/link.ts'
 
 // draft-kelly-json-hal-11: `_links` beside the properties of an item; the items of a list are in `_embedded.items`, and
 // related items in `_embedded`, by the names of their relations.

@@ -1,6 +1,7 @@
 // The browsable API: pages of items and lists, with forms for what the caller can do.
 
-import type { PageContext, Content, Format, Links } from './format.ts'
+import type { PageContext, Content, Format } from './format.ts'
+import type { Links } from '../http/link.ts'
 import { renderCurl } from './html/curl.ts'
 import { canAdd, renderItemForms, renderListForms } from './html/form.ts'
 import { renderGroups } from './html/groups.ts'

@@ -5,16 +5,11 @@ export type {
   Capabilities,
   Content,
   CustomCapability,
-  Embedded,
-  EmbeddedItem,
-  EmbeddedList,
   Embedding,
   EntryTag,
   EntryTags,
   Format,
   Formatted,
-  Link,
-  Links,
-  ListLinks,
   PageContext
 } from './format.ts'
+export type { Embedded, EmbeddedItem, EmbeddedList, Link, Links, ListLinks } from '../http/link.ts'

@@ -47,3 +47,43 @@ function encodeExtended (text: string): string {
 function percentEncode (character: string): string {
   return Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '%$&')
 }
+
+/** A link to another resource. */
+export interface Link {
+  /** The URI, which may be relative. */
+  readonly href: string
+  /** A text for people. */
+  readonly title?: string
+}
+
+/** Links by relation, such as `self`, `collection` and `next`. */
+export type Links = Readonly<Record<string, Link>>
+
+/** The links of a list and of its items. */
+export interface ListLinks {
+  /** The links of the list. */
+  readonly list: Links
+  /** The links of each item, in the same order. */
+  readonly items: readonly Links[]
+}
+
+/** A related item that a response includes, with what it includes itself. */
+export interface EmbeddedItem {
+  /** As clients see it. */
+  readonly item: object
+  /** The links of the item. */
+  readonly links: Links
+}
+
+/** Several related items that a response includes: a page of their list. */
+export interface EmbeddedList {
+  /** As clients see them. */
+  readonly items: readonly object[]
+  /** The links of the page and of each item. */
+  readonly links: ListLinks
+  /** How many there are in all, if they were counted. */
+  readonly total: number | undefined
+}
+
+/** What a response includes with an item, by the name of the relation. Undefined means that there is no such item. */
+export type Embedded = Readonly<Record<string, EmbeddedItem | EmbeddedList | undefined>>

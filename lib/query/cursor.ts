@@ -3,10 +3,21 @@ import type { Lists } from './lists.ts'
 import { isObject } from '../http/json-value.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import type { Context, Entry, Id, JsonSchema, Order, Position, Query, Scalar, Storage } from '../storage/contract.ts'
+import type {
+  Context,
+  Entry,
+  Id,
+  JsonSchema,
+  Order,
+  Page,
+  Position,
+  Query,
+  Scalar,
+  Storage
+} from '../storage/contract.ts'
 import { isComparable } from './conditions.ts'
 import { toFilterText } from './list-query.ts'
-import type { ListFilter } from './list-query.ts'
+import type { ListFilter, ListQuery } from './list-query.ts'
 
 // A cursor contains everything that is needed to continue a list, so that any process can read it.
 
@@ -42,6 +53,21 @@ export function createCursor (
   const cursor = encodeCursor(lists, binding, [direction, ...position])
   if (cursor.length <= maxCursorLength) return cursor
   return encodeCursor(lists, binding, [direction, { id, hash: hashPosition(position) }])
+}
+
+/** A page of a list, and its query. */
+export interface ListedPage {
+  readonly page: Page<object>
+  readonly query: Query
+  readonly listQuery: ListQuery
+}
+
+/** Returns the cursor of the next page; undefined for the last one. */
+export function findNextCursor (lists: Lists, { page, query, listQuery }: ListedPage): string | undefined {
+  const { filter, search, order = lists.order } = listQuery
+  const entry = page.entries.at(-1)
+  const hasNext = page.more || query.before !== undefined
+  return entry && hasNext ? createCursor(lists, { filter, search, order }, { direction: 'after', entry }) : undefined
 }
 
 function encodeCursor (lists: Lists, binding: CursorBinding, parts: readonly unknown[]): string {

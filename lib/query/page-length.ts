@@ -7,7 +7,7 @@ import type { ListQuery } from './list-query.ts'
 export const maxPageLength = 4_194_304
 
 /** A page, and its items as the response has them. */
-interface ShownPage {
+export interface ShownPage {
   readonly page: Page<object>
   readonly items: readonly object[]
 }

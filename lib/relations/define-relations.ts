@@ -14,15 +14,14 @@ import type {
 } from '../engine/operation.ts'
 import { BadOption } from '../errors/errors.ts'
 import type { Feature, Host, Relation } from '../engine/feature.ts'
-import type { Embedding } from '../formats/format.ts'
 import { isObject } from '../http/json-value.ts'
 import { maxLevels } from '../query/relation-limits.ts'
 import { Problem } from '../http/problems.ts'
 import { addAppCheck, getRegistered } from '../engine/registry.ts'
 import type { ServedCollection } from '../engine/registry.ts'
 import type { ListQuery } from '../query/list-query.ts'
-import { hashVersions } from '../doors/http/representation.ts'
-import type { Addition } from '../doors/http/selection.ts'
+import { hashVersions } from '../engine/selection.ts'
+import type { Addition, Embed } from '../engine/selection.ts'
 import type { Entry, RelationKey } from '../storage/contract.ts'
 import { RelationAccess } from './caller-relations.ts'
 import type { CallerRelations } from './caller-relations.ts'
@@ -292,8 +291,8 @@ function merge (first: RelatedData | undefined, second: RelatedData): RelatedDat
   if (first === undefined) return second
   const additions = [first.addition, second.addition].filter((addition) => addition !== undefined)
   const addition = {
-    add (entry: Entry<object>, embedding?: Embedding) {
-      return Object.assign({}, ...additions.map((one) => one.add(entry, embedding))) as object
+    add (entry: Entry<object>, embed?: Embed) {
+      return Object.assign({}, ...additions.map((one) => one.add(entry, embed))) as object
     },
     version: (entry: Entry<object>) => additions.map((one) => one.version(entry)).join('')
   }

@@ -1,14 +1,14 @@
 import type { Served } from '../engine/collection.ts'
 import type { Operation } from '../engine/operation.ts'
-import type { Embedded, EmbeddedItem, EmbeddedList, Embedding, Links } from '../formats/format.ts'
+import type { Embedded, EmbeddedItem, EmbeddedList, Links } from '../http/link.ts'
 import { createCursor } from '../query/cursor.ts'
 import { buildEquivalentGet } from '../query/equivalent-get.ts'
 import { combineFilters, toStorageQuery } from '../query/list-query.ts'
 import type { ListQuery } from '../query/list-query.ts'
 import { logUnreadable } from '../query/unreadable.ts'
 import { fillPath } from '../doors/http/links.ts'
-import { applySelection, getPositionVersion, getSelectionVersion } from '../doors/http/selection.ts'
-import type { Addition } from '../doors/http/selection.ts'
+import { applySelection, getPositionVersion, getSelectionVersion } from '../engine/selection.ts'
+import type { Addition, Embed } from '../engine/selection.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import { withScope } from '../storage/filter.ts'
 import type { Context, Entry, Id, Page, Storage } from '../storage/contract.ts'
@@ -37,16 +37,16 @@ export async function include (
   for (const inclusion of inclusions) all.push(await readRelated(entries, inclusion, operation))
   const shown = new Map<Entry<object>, Record<string, unknown>>()
   return {
-    add (entry, embedding) {
-      if (embedding !== undefined) {
-        const embedded = all.map((related) => [related.name, embed(related, entry, { operation, embedding })])
-        return embedding.write(Object.fromEntries(embedded) as Embedded)
+    add (entry, embed) {
+      if (embed !== undefined) {
+        const embedded = all.map((related) => [related.name, toEmbedded(related, entry, { operation, embed })])
+        return embed(Object.fromEntries(embedded) as Embedded)
       }
       // The length of a page is limited before it is rendered, so each entry is shown twice.
       let added = shown.get(entry)
       if (added === undefined) {
         added = {}
-        for (const related of all) added[related.name] = show(related, entry, operation)
+        for (const related of all) added[related.name] = show(related, entry)
         shown.set(entry, added)
       }
       return added
@@ -136,11 +136,11 @@ function findPage ({ inclusion: { relation }, pages }: Related, { item }: Entry<
   return pages.get(readId(item, relation.property)) ?? noPage
 }
 
-function show (related: Related, parent: Entry<object>, operation: Operation): unknown {
+function show (related: Related, parent: Entry<object>): unknown {
   const { inclusion, additions } = related
   const { relation, listQuery } = inclusion
   const page = findPage(related, parent)
-  const type = operation.isApp ? storedType : getType(inclusion)
+  const type = getType(inclusion)
   const selection = { fields: listQuery.fields, additions }
   const items = page.entries.map((entry) => applySelection(type, entry, selection))
   if (!relation.isMany) return items[0] ?? null
@@ -161,23 +161,23 @@ function buildNextUrl ({ buildUrl }: Related, parent: Entry<object>, page: Page<
   return last === undefined ? undefined : buildUrl(parent, last)
 }
 
-interface EmbeddingContext {
+interface EmbedContext {
   readonly operation: Operation
-  readonly embedding: Embedding
+  readonly embed: Embed
 }
 
 /** The same, for a format that writes related items with links. */
-function embed (
+function toEmbedded (
   related: Related,
   parent: Entry<object>,
-  { operation, embedding }: EmbeddingContext
+  { operation, embed }: EmbedContext
 ): EmbeddedItem | EmbeddedList | undefined {
   const { inclusion, additions, buildUrl } = related
   const { relation, listQuery: { fields } } = inclusion
   const page = findPage(related, parent)
   const type = getType(inclusion)
   const embedded = page.entries.map((entry) => ({
-    item: applySelection(type, entry, { fields, additions }, embedding),
+    item: applySelection(type, entry, { fields, additions }, embed),
     links: buildLinks(inclusion, entry, operation)
   }))
   if (!relation.isMany) return embedded[0]
@@ -204,9 +204,6 @@ function buildLinks (inclusion: Inclusion, entry: Entry<object>, operation: Oper
   const path = buildPath(target, operation, outer)
   return path === undefined ? {} : buildIncludedLinks(target, entry, { path, type, fields })
 }
-
-/** The app itself sees the items as they are stored. */
-const storedType: Pick<ItemType, 'show'> = { show: (item) => item }
 
 function getType ({ reading, target: { collection } }: Inclusion): ItemType {
   return reading?.view.type ?? collection.type

@@ -1,8 +1,8 @@
 import type { Served, ServedCollections } from '../engine/collection.ts'
 import type { Relation } from '../engine/feature.ts'
-import type { Link, Links } from '../formats/format.ts'
+import type { Link, Links } from '../http/link.ts'
 import { buildItemPath, mergeLinks } from '../doors/http/links.ts'
-import type { BuildLinks, LinkContext } from '../doors/http/presentation.ts'
+import type { BuildLinks, LinkContext } from '../engine/links.ts'
 import type { Entry, Id } from '../storage/contract.ts'
 import { readId } from './relation.ts'
 

@@ -111,6 +111,7 @@ export class ItemType {
   readonly hidden: ReadonlySet<string> | undefined
   /** What the library of the schema checks beyond it; undefined for TypeBox. */
   readonly refinement: Refinement | undefined
+  readonly #showsAll: boolean
   readonly #validators: Validators
   readonly #variants = new Map<string, ItemType>()
   readonly #versions = new WeakMap<Entry<object>, string>()
@@ -127,6 +128,7 @@ export class ItemType {
     this.digest = variant?.digest ?? digestSchema(schema, concealed)
     this.hidden = variant?.hidden
     this.refinement = options.refinement
+    this.#showsAll = variant?.showsAll === true
     this.#validators = variant?.validators ?? compileValidators(options)
     this.#options = options
   }
@@ -144,7 +146,7 @@ export class ItemType {
     })
   }
 
-  /** Returns the type for the app itself, which can set readOnly properties, except for these. */
+  /** Returns the type for the app itself, which sees all properties and can set readOnly ones, except for these. */
   open (reserved: readonly string[]): ItemType {
     return this.#getVariant('open', () => {
       const { id, timestamps: { created, updated } } = this
@@ -152,7 +154,7 @@ export class ItemType {
       const properties = Object.entries({ ...this.schema.properties }).map(([name, property]) => {
         return [name, closed.has(name) ? property : { ...property, readOnly: false }]
       })
-      return { described: { ...this.schema, properties: Object.fromEntries(properties) } }
+      return { described: { ...this.schema, properties: Object.fromEntries(properties) }, showsAll: true }
     })
   }
 
@@ -323,8 +325,9 @@ export class ItemType {
     return Object.keys(item).length === Object.keys(base).length
   }
 
-  /** Returns the item as the caller sees it: without writeOnly and hidden properties. */
+  /** Returns the item as the caller sees it: without writeOnly and hidden properties. The app sees all. */
   show (item: object): object {
+    if (this.#showsAll) return item
     // An object stays one.
     return omitAnnotated(item, this.properties, 'writeOnly') as object
   }
@@ -388,6 +391,7 @@ interface TypeVariant {
   /** The schema that the properties are read from, if it is another one. */
   readonly described?: JsonSchema
   readonly hidden?: ReadonlySet<string>
+  readonly showsAll?: boolean
 }
 
 /** Compiling takes most of the time of `define()`. */

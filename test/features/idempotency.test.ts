@@ -96,12 +96,19 @@ test('a repeated POST returns the first response again (Idempotency-Key draft, s
   for (const fields of [
     withKey(),
     { 'idempotency-key': key.slice(1, -1) },
-    withKey({ accept: 'application/xml', prefer: 'return=representation' })
+    withKey({ prefer: 'return=representation' })
   ]) {
     const again = await request(app, 'POST /users', { content: ada, fields })
     t.strictSame(normalize(again), normalize(first))
     t.equal(again.headers['idempotent-replayed'], 'true')
   }
+  const inXml = await request(app, 'POST /users', { content: ada, fields: withKey({ accept: 'application/xml' }) })
+  t.match(
+    [inXml.statusCode, inXml.headers['content-type'], inXml.headers.location, inXml.headers['idempotent-replayed']],
+    [201, 'application/xml', location, 'true']
+  )
+  t.match(inXml.payload, `<email>${ada.email}</email>`, 'in the format that it asks for')
+  t.match(inXml.headers.etag, String(first.headers.etag).split('.')[0], 'the version is the same')
   const minimal = await request(app, 'POST /users', { content: ada, fields: withKey({ prefer: 'return=minimal' }) })
   t.strictSame(
     [minimal.statusCode, minimal.payload, minimal.headers.location, minimal.headers['preference-applied']],

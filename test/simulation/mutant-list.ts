@@ -455,18 +455,30 @@ const features = [
   ...inFile('features/idempotency.ts', ['features/idempotency'], [
     {
       promise: 'a slow request whose key was claimed since writes nothing',
-      old: 'await keep(JSON.stringify(stored), storage) ? undefined : keyInUse()',
-      next: 'await keep(JSON.stringify(stored), storage) ? undefined : undefined'
-    },
-    {
-      promise: 'a replay is the first response',
-      old: 'return isVisible ? response : withoutContent(response)\n}',
-      next: 'return withoutContent(response)\n}'
+      old: 'await keep(answer, storage) ? undefined : keyInUse()',
+      next: 'await keep(answer, storage) ? undefined : undefined'
     },
     {
       promise: 'a DELETE of all that match accepts a key',
-      old: "bulk?.name === 'remove'\n      }",
-      next: 'false\n      }'
+      old: 'return !idempotent && !',
+      next: "return !idempotent && name !== 'remove' && !"
+    }
+  ]),
+  ...inFile('engine/stored-rendering.ts', ['features/idempotency', 'engine/commit'], [
+    {
+      promise: 'a replay is the first response',
+      old: 'hidesContent: !isVisible || !isKept',
+      next: 'hidesContent: true'
+    },
+    {
+      promise: 'a replay shows a caller only what it can see now',
+      old: 'hidesContent: !isVisible || !isKept',
+      next: 'hidesContent: !isKept'
+    },
+    {
+      promise: 'what the first caller did not see is not kept',
+      old: 'item: isKept ? rendering.show() : undefined, version, modified',
+      next: 'item: isKept ? rendering.entry.item : undefined, version, modified'
     }
   ]),
   ...inFile('features/soft-delete.ts', ['features/soft-delete'], [
@@ -698,7 +710,7 @@ const batch = [
 ]
 
 const lists = [
-  ...inFile('doors/http/page-links.ts', ['query/lists', 'query/walks'], [
+  ...inFile('query/cursor.ts', ['query/lists', 'query/walks'], [
     {
       promise: 'a client that follows the links gets no item twice',
       old: 'const entry = page.entries.at(-1)',
@@ -708,9 +720,7 @@ const lists = [
       promise: 'a page that is not the last one has a link to the next',
       old: 'const hasNext = page.more || query.before !== undefined',
       next: 'const hasNext = query.before !== undefined || (page.more && listQuery.cursor === undefined)'
-    }
-  ]),
-  ...inFile('query/cursor.ts', ['query/lists', 'query/walks'], [
+    },
     {
       promise: 'missing values come last in pages as well',
       old: 'getValue(item, property) ?? null)',

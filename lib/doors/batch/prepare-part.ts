@@ -10,6 +10,7 @@ import type { Decisions } from '../../engine/operation.ts'
 import { HookError } from '../../errors/failure.ts'
 import { problem } from '../../http/problems.ts'
 import type { Format } from '../../formats/format.ts'
+import { present } from '../http/presentation.ts'
 import type { Presentation } from '../http/presentation.ts'
 import { PartRequest, resolveAddress } from './part-request.ts'
 import type { Part } from './parts.ts'
@@ -64,7 +65,7 @@ export async function preparePart (original: FastifyRequest, part: Part, target:
     ...part,
     target,
     access,
-    presentation: access.view.present(allowed),
+    presentation: present(collection, access.view, allowed),
     // The content of a batch is JSON.
     format: formats.find(({ mediaType }) => mediaType === 'application/json') ?? formats[0]!,
     decisions,

@@ -8,7 +8,7 @@ import { toCanonicalJson } from '../../schema/canonical-json.ts'
 import type { Receipt } from '../../storage/contract.ts'
 import { findCaller } from './prepare-part.ts'
 import type { PreparedPart } from './prepare-part.ts'
-import type { PartResult } from './render-part.ts'
+import type { PartResult } from './write-part.ts'
 import type { BatchResults } from './run-batch.ts'
 
 // The answer of a batch with an Idempotency-Key, as it is stored and sent again.

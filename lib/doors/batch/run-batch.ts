@@ -1,6 +1,7 @@
 import { tracePart } from '../http/trace-action.ts'
 import type { Collection } from '../../engine/collection.ts'
 import type { Progress } from '../../engine/progress.ts'
+import { render } from '../../engine/rendering.ts'
 import { openTransaction } from '../../engine/transaction.ts'
 import type { OpenTransaction } from '../../engine/transaction.ts'
 import { yieldTurn } from '../../engine/turns.ts'
@@ -19,8 +20,8 @@ import { findCaller } from './prepare-part.ts'
 import type { PreparedPart, TargetedPart } from './prepare-part.ts'
 import { findValue, insertValues } from './references.ts'
 import type { Reference } from './references.ts'
-import { renderPart } from './render-part.ts'
-import type { PartResult } from './render-part.ts'
+import { writePart } from './write-part.ts'
+import type { PartResult } from './write-part.ts'
 
 /** Why a batch was refused, or has failed. `part` is undefined if no part is the cause. */
 export class BatchFailure {
@@ -144,7 +145,7 @@ async function runPart (
     const traced = { collection: collection.name, action: action.name, requestId: own.request.id }
     return await tracePart(traced, async () => {
       const outcome = await operation.steps.run(operation)
-      return outcome instanceof Problem ? outcome : renderPart(part, outcome)
+      return outcome instanceof Problem ? outcome : writePart(part, render(outcome, operation))
     })
   } catch (thrown) {
     return toRefusal(thrown)

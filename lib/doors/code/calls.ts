@@ -18,16 +18,12 @@ import type { Collection } from '../../engine/collection.ts'
 import { bindAction } from '../../engine/engine.ts'
 import { actionInfos, toActionInfo, toAggregateInfo, toBulkInfo } from '../../engine/table.ts'
 import { changeOperation, getScope, neverAborted, Operation } from '../../engine/operation.ts'
-import type {
-  EntryOutcome,
-  GroupsOutcome,
-  Outcome,
-  PageOutcome,
-  ParsedContent,
-  RelatedData
-} from '../../engine/operation.ts'
+import type { ParsedContent } from '../../engine/operation.ts'
 import { applyPatch } from '../../engine/patch.ts'
+import { render } from '../../engine/rendering.ts'
+import type { ItemRendering, ListRendering, OutputRendering, Rendering } from '../../engine/rendering.ts'
 import { createCheck } from '../http/preconditions.ts'
+import { present } from '../http/presentation.ts'
 import { checkOutsideCall, openTransaction, toOpenTransaction, TransactionError } from '../../engine/transaction.ts'
 import type { View } from '../../engine/view.ts'
 import { HookError, ProblemError, toOuterProblem } from '../../errors/failure.ts'
@@ -38,17 +34,17 @@ import { parseIJson } from '../../formats/i-json.ts'
 import { toPointer } from '../../http/json-pointer.ts'
 import { joinFilters } from '../../storage/filter.ts'
 import { cloneJson, isObject } from '../../http/json-value.ts'
+import type { Preferences } from '../../http/prefer.ts'
 import { Problem, problem } from '../../http/problems.ts'
 import { getPosition } from '../../query/cursor.ts'
 import type { ListQuery } from '../../query/list-query.ts'
 import type { Lists } from '../../query/lists.ts'
-import { findNextCursor } from '../http/page-links.ts'
 import { parseQueryContent } from '../../query/query-content.ts'
 import type { Transaction } from '../../engine/definition.ts'
 import { refusalToProblem } from '../../engine/refusal.ts'
 import { buildEtag } from '../http/representation.ts'
 import { validationProblem } from '../../schema/failures.ts'
-import type { Entry as StoredEntry, Filter, Id } from '../../storage/contract.ts'
+import type { Filter, Id } from '../../storage/contract.ts'
 
 // Calls from code: what `app.collection(definition)` returns. They are operations of the engine, as HTTP requests are.
 
@@ -74,7 +70,8 @@ interface CallHost {
 /** A call whose caller is authorized. */
 interface OpenCall {
   readonly operation: Operation
-  toStored (entry: StoredEntry<object>, related?: RelatedData): Entry<object>
+  /** Returns an entity tag for If-Match. */
+  toTag (version: string): string
 }
 
 /** Creates the methods of `app.collection(definition)`. */
@@ -85,14 +82,13 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   async function callForItem (
     action: ActionName,
     options: WriteCallOptions,
-    { id, content }: { id?: Id, content?: unknown }
+    { id, content, query }: CallParts
   ): Promise<Entry<object>> {
     return runCall({ collection: host.name, id }, async () => {
-      const { operation, toStored } = await openCall(host, actionInfos[action], options, { id, content })
-      const outcome = await operation.steps.run(operation)
-      if (outcome instanceof Problem) return outcome
-      // These actions lead to an entry.
-      return toStored((outcome as EntryOutcome).entry)
+      const call = await openCall(host, actionInfos[action], options, { id, content, query })
+      const rendering = await run(call.operation)
+      // These actions lead to an item.
+      return rendering instanceof Problem ? rendering : toEntry(call, rendering as ItemRendering)
     })
   }
 
@@ -104,26 +100,21 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     id: Id,
     { expand, ...options }: CallOptions & { readonly expand?: unknown } = {}
   ): Promise<Entry<object>> {
-    if (expand === undefined) return callForItem('read', options, { id })
-    return runCall({ collection: host.name, id }, async () => {
-      const query = () => toQuery(host, { expand }, ['expand'])
-      const { operation, toStored } = await openCall(host, actionInfos.read, options, { id, query })
-      const outcome = await operation.steps.run(operation)
-      if (outcome instanceof Problem) return outcome
-      const { entry, related } = outcome as EntryOutcome
-      return toStored(entry, related)
-    })
+    const query = expand === undefined ? undefined : () => toQuery(host, { expand }, ['expand'])
+    return callForItem('read', options, { id, query })
   }
 
-  async function readPage (operation: Operation): Promise<PageOutcome> {
+  async function readPage (operation: Operation): Promise<ListRendering> {
     // A list leads to a page.
-    return runCall(target, async () => await operation.steps.run(operation) as PageOutcome | Problem)
+    return runCall(target, async () => await run(operation) as ListRendering | Problem)
   }
 
   /** Reads the first page. The caller is authorized once. */
   async function openList (query: CallQuery<Item>, options: CallOptions) {
     const open = await runCall(target, () => {
-      return openCall(host, actionInfos.list, options, { query: () => toQuery(host, query, queryNames, parseList) })
+      return openCall(host, actionInfos.list, options, {
+        query: () => toQuery(host, query, queryNames, createParseList(host.findCollection()))
+      })
     })
     return { open, first: await readPage(open.operation) }
   }
@@ -135,17 +126,16 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
     const { open, first } = await withCallTrace(host, 'list', openList)(query, options)
     const readNext = withCallTrace(host, 'list', readPage)
     const { page: { total } } = first
-    let outcome = first
+    let rendering = first
     for (;;) {
-      const { page: { entries }, lists, related, listQuery, query } = outcome
-      const next = findNextCursor(lists, outcome) ?? null
-      yield { entries: entries.map((entry) => open.toStored(entry, related)), next, total }
+      const { page: { entries }, next = null } = rendering
+      yield { entries: toEntries(open, rendering), next, total }
       if (next === null) return
       options.signal?.throwIfAborted()
       // The items are counted once.
-      const { cursor, offset, ...rest } = listQuery
+      const { listQuery: { cursor, offset, ...rest }, query } = rendering.found!
       const following = { ...rest, after: getPosition(entries.at(-1)!, query.order), count: false }
-      outcome = await readNext(changeOperation(open.operation, { query: () => following }))
+      rendering = await readNext(changeOperation(open.operation, { query: () => following }))
     }
   }
 
@@ -219,10 +209,10 @@ function createBulkCalls (host: CallHost): Record<string, unknown> {
   async function createMany (action: ActionInfo, items: unknown, options: CallOptions = {}): Promise<unknown> {
     if (!Array.isArray(items)) throw new TypeError('createMany() takes an array of items.')
     return runCall(target, async () => {
-      const { operation, toStored } = await openCall(host, action, options, { content: items })
-      const outcome = await operation.steps.run(operation)
-      // An array leads to entries.
-      return outcome instanceof Problem ? outcome : (outcome as ManyOutcome).entries.map((entry) => toStored(entry))
+      const call = await openCall(host, action, options, { content: items })
+      const rendering = await run(call.operation)
+      // An array leads to items.
+      return rendering instanceof Problem ? rendering : toEntries(call, rendering as ListRendering)
     })
   }
 
@@ -234,12 +224,12 @@ function createBulkCalls (host: CallHost): Record<string, unknown> {
     return runCall(target, async () => {
       const { operation } = await openCall(host, action, options, {
         content: patch,
-        query: () => toQuery(host, query, manyQueryNames)
+        query: () => toQuery(host, query, manyQueryNames),
+        prefers: 'representation'
       })
-      const outcome = await operation.steps.run(operation)
-      if (outcome instanceof Problem) return outcome
-      const { ids } = outcome as MatchedOutcome
-      return { count: ids.length, ids }
+      const rendering = await run(operation)
+      // These actions lead to how many items matched, and which.
+      return rendering instanceof Problem ? rendering : (rendering as OutputRendering).output as MatchedItems
     })
   }
 
@@ -263,9 +253,6 @@ function createBulkCalls (host: CallHost): Record<string, unknown> {
   }))
 }
 
-type ManyOutcome = Extract<Outcome, { kind: 'many' }>
-type MatchedOutcome = Extract<Outcome, { kind: 'matched' }>
-
 /** The method for figures over groups of items. */
 function createAggregateCall (host: CallHost): Record<string, unknown> {
   const { aggregate } = host
@@ -278,9 +265,9 @@ function createAggregateCall (host: CallHost): Record<string, unknown> {
       const { operation } = await openCall(host, action, options, {
         query: () => toQuery(host, query, aggregateQueryNames, parse)
       })
-      const outcome = await operation.steps.run(operation)
-      // An aggregate leads to groups.
-      return outcome instanceof Problem ? outcome : (outcome as GroupsOutcome).output
+      const rendering = await run(operation)
+      // An aggregate leads to an object.
+      return rendering instanceof Problem ? rendering : (rendering as OutputRendering).output
     })
   }
 
@@ -290,21 +277,19 @@ function createAggregateCall (host: CallHost): Record<string, unknown> {
 /** The methods for custom actions. */
 function createActionCalls (host: CallHost): Record<string, unknown> {
   async function callAction (
-    action: ActionInfo & { readonly custom: CustomAction },
+    action: ActionInfo,
     { id, input = {}, options = {} }: { id?: Id, input: object | undefined, options: WriteCallOptions | undefined }
   ): Promise<unknown> {
     return runCall({ collection: host.name, id }, async () => {
-      const { operation, toStored } = await openCall(host, action, options, { id, content: input })
-      const outcome = await operation.steps.run(operation)
-      if (outcome instanceof Problem) return outcome
-      // A custom action leads to an output or an entry, or to neither.
-      const { output, entry } = outcome as Extract<Outcome, { kind: 'output' }>
-      if (output === undefined) return entry && toStored(entry)
-      return operation.isApp ? output : action.custom.showOutput(output)
+      const call = await openCall(host, action, options, { id, content: input })
+      const rendering = await run(call.operation)
+      if (rendering instanceof Problem) return rendering
+      if (rendering.kind === 'output') return rendering.output
+      return rendering.kind === 'item' ? toEntry(call, rendering) : undefined
     })
   }
   return Object.fromEntries([...host.actions].map(([name, custom]) => {
-    const action = { ...toActionInfo(custom), custom }
+    const action = toActionInfo(custom)
     const call = withCallTrace(host, name, callAction)
     return [
       name,
@@ -319,7 +304,8 @@ interface CallParts {
   readonly id?: Id | undefined
   readonly content?: unknown
   /** Called once the caller is authorized. */
-  readonly query?: () => GivenQuery | Problem
+  readonly query?: (() => GivenQuery | Problem) | undefined
+  readonly prefers?: Preferences['return']
 }
 
 /** Authorizes the caller, if there is one. Throws if it may not call the action. */
@@ -327,7 +313,7 @@ async function openCall (
   host: CallHost,
   action: ActionInfo,
   options: WriteCallOptions,
-  { id, content, query }: CallParts = {}
+  { id, content, query, prefers }: CallParts = {}
 ): Promise<OpenCall> {
   checkOptions(options)
   const collection = host.findCollection()
@@ -340,7 +326,7 @@ async function openCall (
   const source = { caller, request: undefined }
   const access = isApp ? getAppAccess(collection) : await requireAccess(collection, action, source)
   const { view } = access
-  const presentation = view.present()
+  const presentation = present(collection, view)
   const format = collection.http.formats[0]!
   // Parsed once: the app may change its argument while the call runs.
   const parsed = toContent(view, content, action)
@@ -367,17 +353,38 @@ async function openCall (
     transaction,
     log: host.log,
     request: undefined,
-    check: createCheck(action, conditions)
+    check: createCheck(action, conditions),
+    prefers
   })
-  const toStored = (entry: StoredEntry<object>, related?: RelatedData): Entry<object> => ({
-    id: entry.id,
+  return { operation, toTag: (version) => buildEtag(presentation, version, format) }
+}
+
+async function run (operation: Operation): Promise<Rendering | Problem> {
+  const outcome = await operation.steps.run(operation)
+  return outcome instanceof Problem ? outcome : render(outcome, operation)
+}
+
+/** Returns an item with its id and its entity tag, which is that of the whole item. */
+function toEntry ({ toTag }: OpenCall, rendering: ItemRendering): Entry<object> {
+  return {
+    id: rendering.entry.id,
     // A copy, which the app may change: the storage or another hook has the same item.
-    item: cloneJson(addRelated(isApp ? entry.item : view.type.show(entry.item), related?.addition?.add(entry))),
+    item: cloneJson(rendering.show()),
     get tag () {
-      return buildEtag(presentation, view.type.getVersion(entry), format)
+      return toTag(rendering.itemVersion)
     }
-  })
-  return { operation, toStored }
+  }
+}
+
+/** The same for several items. */
+function toEntries ({ toTag }: OpenCall, rendering: ListRendering): Array<Entry<object>> {
+  return rendering.page.entries.map((entry) => ({
+    id: entry.id,
+    item: cloneJson(rendering.show(entry)),
+    get tag () {
+      return toTag(rendering.getItemVersion(entry))
+    }
+  }))
 }
 
 /** Items of a nested collection exist for a caller if their parents do. The call does not name a parent. */
@@ -473,10 +480,12 @@ const aggregateQueryNames: readonly string[] = [
 
 type ParseQuery = (lists: Lists, query: unknown) => ListQuery | Problem
 
-/** Code reads as many items at a time as clients can. */
-const parseList: ParseQuery = (lists, query) => {
-  const listQuery = parseQueryContent(lists, query)
-  return listQuery instanceof Problem ? listQuery : { limit: lists.limit.maximum, ...listQuery }
+/** Without a limit, code reads as many items at a time as clients can. */
+function createParseList ({ lists: { limit: { maximum } } }: Collection): ParseQuery {
+  return (lists, query) => {
+    const listQuery = parseQueryContent(lists, query)
+    return listQuery instanceof Problem ? listQuery : { limit: maximum, ...listQuery }
+  }
 }
 
 /** A query of code, as the content of QUERY has it. */
@@ -521,8 +530,4 @@ function checkFilters (value: unknown, at: readonly string[] = [], isInFilter = 
 /** `JSON.stringify()` leaves out properties with these values. */
 function isOmittedInJson (value: unknown): boolean {
   return value === undefined || typeof value === 'function' || typeof value === 'symbol'
-}
-
-function addRelated (item: object, addition: object | undefined): object {
-  return addition === undefined ? item : { ...item, ...addition }
 }

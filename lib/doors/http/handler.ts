@@ -31,6 +31,7 @@ import { checkOutsideCall } from '../../engine/transaction.ts'
 import { prepareReply, noStore, prepareProblem, safeMethods, setHeaders } from './reply.ts'
 import type { ProblemSource } from './reply.ts'
 import { addDescriptionLink } from './links.ts'
+import { present } from './presentation.ts'
 import { HttpRequest, normalizePath } from './request.ts'
 
 interface HandlerOptions {
@@ -84,9 +85,8 @@ export function createHandler (
       const context = new RequestContext(reply.raw, getScope(access, place))
       const { view } = access
       const presentation = dependentActions === undefined
-        ? view.present()
-        : view.present(await findAllowed(collection.access!, dependentActions, fromRequest(incoming)))
-      const preferences = parsePreferences(incoming.headers.prefer as string | undefined)
+        ? present(collection, view)
+        : present(collection, view, await findAllowed(collection.access!, dependentActions, fromRequest(incoming)))
       const request = new HttpRequest({
         collection,
         action,
@@ -98,8 +98,7 @@ export function createHandler (
         format: format ?? collection.http.formats[0]!,
         mediaType: state?.mediaType,
         requiresMatch,
-        // A caller who may write but not read gets no content.
-        preferences: access.canRead ? preferences : { ...preferences, return: 'minimal' },
+        preferences: parsePreferences(incoming.headers.prefer as string | undefined),
         original: incoming
       })
       const invalid = checkEncoding(request.search) ?? (takesQuery ? undefined : checkQuery(request))

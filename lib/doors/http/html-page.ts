@@ -4,91 +4,76 @@ import { buildPageContext } from './page-context.ts'
 import { isProtected } from '../../engine/access/caller-dependence.ts'
 import { notModified, withoutContent } from './response.ts'
 import { isNotModified } from './preconditions.ts'
+import type { ActionInfo } from '../../engine/action-info.ts'
 import type { Collection } from '../../engine/collection.ts'
-import type { Content, Format } from '../../formats/format.ts'
+import type { Rendering } from '../../engine/rendering.ts'
+import type { Content } from '../../formats/format.ts'
 import { getStatedPolicy, isPrivate } from '../../http/cache-control.ts'
 import { addCoding } from '../../http/entity-tag.ts'
 import { Problem } from '../../http/problems.ts'
 import { changeRequest } from './request.ts'
 import type { HttpRequest } from './request.ts'
-import { logRenderFailure } from './write-response.ts'
-import type { Action } from './trace-action.ts'
+import { logWriteFailure, respond } from './respond.ts'
+import type { Writer } from './respond.ts'
+import type { Result } from './response.ts'
 
 // Formats for people show a page: the content that the action would have sent, and what the caller can query and do.
 
-interface PagedAction {
-  readonly action: Action
-  readonly at: 'collection' | 'item'
-  /** Whether it only reads. */
-  readonly safe: boolean
-  /** Whether it responds with groups and figures. */
-  readonly isAggregate: boolean
-}
+/** Responds with a page. `received` is the request before it was prepared. */
+export async function respondWithHtml (
+  received: HttpRequest,
+  request: HttpRequest,
+  rendering: Rendering
+): Promise<Result> {
+  const { action: { at, query, reads }, collection, format: { page, headers: pageHeaders } } = request
+  const { writer, getContent } = captureContent(query === 'groups')
+  const response = respond(request, rendering, writer)
+  if (response instanceof Problem) return response
+  const { etag, 'last-modified': modified, ...rest } = response.headers
+  const content = getContent()
+  if (content === undefined) return { ...response, headers: etag === undefined ? rest : { ...rest, etag } }
 
-/** Makes the action respond with a page if the client requests such a format. */
-export function withPage (collection: Collection, { action, at, safe, isAggregate }: PagedAction): Action {
-  if (collection.http.formats.every(({ page }) => page === undefined)) return action
-  const dependence = mustNotBeShared(collection, at)
-  return async (request) => {
-    const { page, headers: pageHeaders, hasLinks, ...format } = request.format
-    const prepared = prepareRequest(request, safe)
-    if (page === undefined) return action(prepared)
-
-    const captured = captureContent(format, isAggregate)
-    const response = await action(changeRequest(prepared, { format: captured.format }))
-    if (response instanceof Problem) return response
-    const { etag, 'last-modified': modified, ...rest } = response.headers
-    const content = captured.getContent()
-    if (content === undefined) return { ...response, headers: etag === undefined ? rest : { ...rest, etag } }
-
-    let text: string
-    try {
-      const total = rest['x-total-count']
-      const context = await buildPageContext(collection, prepared, { at, safe, tag: etag, total })
-      text = page(content, context)
-    } catch (thrown) {
-      if (safe) throw thrown
-      logRenderFailure(collection, request, thrown)
-      return withoutContent({ ...response, headers: etag === undefined ? rest : { ...rest, etag } })
-    }
-    const tag = addCoding(etag ?? '""', hash('sha256', text).slice(0, digestLength))
-    const headers = { ...rest, ...pageHeaders, ...etag !== undefined && { etag: tag } }
-    // A page also changes with the caller and the collection, so it has no date.
-    const isKnown = safe && isNotModified(request, { tag, modified: undefined })
-    if (isKnown instanceof Problem) return isKnown
-    if (isKnown) return { ...response, ...notModified(omitContentType(headers)), ...dependence }
-    return { ...response, ...dependence, headers, content: text }
+  let text: string
+  try {
+    const total = rest['x-total-count']
+    const context = await buildPageContext(collection, request, { at, safe: reads, tag: etag, total })
+    text = page!(content, context)
+  } catch (thrown) {
+    if (reads) throw thrown
+    logWriteFailure(request, thrown)
+    return withoutContent({ ...response, headers: etag === undefined ? rest : { ...rest, etag } })
   }
+  const dependence = mustNotBeShared(collection, at)
+  const tag = addCoding(etag ?? '""', hash('sha256', text).slice(0, digestLength))
+  const headers = { ...rest, ...pageHeaders, ...etag !== undefined && { etag: tag } }
+  // A page also changes with the caller and the collection, so it has no date.
+  const isKnown = reads && isNotModified(received, { tag, modified: undefined })
+  if (isKnown instanceof Problem) return isKnown
+  if (isKnown) return { ...response, ...notModified(headers), ...dependence }
+  return { ...response, ...dependence, headers, content: text }
 }
 
 /** A page shows its caller. A shared cache must not send it to another one, even if the items are the same for all. */
-function mustNotBeShared (collection: Collection, at: PagedAction['at']): { readonly dependsOnCaller?: true } {
+function mustNotBeShared (collection: Collection, at: ActionInfo['at']): { readonly dependsOnCaller?: true } {
   const policy = getStatedPolicy(at === 'collection' ? collection.http.cache.list : collection.http.cache.read)
   return isProtected(collection) && policy !== undefined && !isPrivate(policy) ? { dependsOnCaller: true } : {}
 }
 
-function prepareRequest (request: HttpRequest, safe: boolean): HttpRequest {
-  if (!safe) return withItemTags(request)
+/** Removes what pages and their forms add to a request. */
+export function prepareRequest (request: HttpRequest): HttpRequest {
+  if (!request.action.reads) return withItemTags(request)
   return request.format.page === undefined ? request : withoutConditions(request)
 }
 
-function omitContentType ({ 'content-type': type, ...rest }: Record<string, string>): Record<string, string> {
-  return rest
-}
-
-/** A format that keeps the content instead of writing it. */
-function captureContent (
-  format: Format,
-  isAggregate: boolean
-): { format: Format, getContent: () => Content | undefined } {
+/** A writer that keeps the content instead of writing it. */
+function captureContent (isAggregate: boolean): { writer: Writer, getContent: () => Content | undefined } {
   let content: Content | undefined
   const capture = (given: Content): string => {
     content = given
     return ''
   }
   return {
-    format: {
-      ...format,
+    writer: {
       item: (item, links) => capture({ item, links, isAggregate }),
       list: (items, links) => capture({ items, links })
     },

@@ -1,12 +1,13 @@
 import type { Collection } from '../../engine/collection.ts'
 import { bindAction } from '../../engine/engine.ts'
 import { Operation } from '../../engine/operation.ts'
+import { render } from '../../engine/rendering.ts'
 import type { ActionInfo } from '../../engine/action-info.ts'
 import { Problem } from '../../http/problems.ts'
-import { withPage } from './html-page.ts'
-import { buildPage } from './page.ts'
+import { prepareRequest, respondWithHtml } from './html-page.ts'
 import { createCheck } from './preconditions.ts'
-import { renderEntry, renderGroups, renderPage, renderReadOutput, renderWrite, returnsRemoved } from './render.ts'
+import { respond } from './respond.ts'
+import { markReplayed } from './response.ts'
 import { withTrace } from './trace-action.ts'
 import type { Action } from './trace-action.ts'
 
@@ -15,9 +16,10 @@ import type { Action } from './trace-action.ts'
 /** Creates the function that handles the requests of an action. */
 export function createAction (collection: Collection, action: ActionInfo): Action {
   const bound = bindAction(collection, action, { door: 'http', isJoined: false })
-  const { key, at, reads, takes, query } = action
-  const handle: Action = async (request) => {
-    const { segment, place, context, original } = request
+  const hasPages = collection.http.formats.some(({ page }) => page !== undefined)
+  const handle: Action = async (received) => {
+    const request = hasPages ? prepareRequest(received) : received
+    const { segment, place, context, original, preferences } = request
     const operation = new Operation(bound, request.access, {
       input: request,
       segment,
@@ -26,19 +28,15 @@ export function createAction (collection: Collection, action: ActionInfo): Actio
       log: original.log,
       request: original,
       check: createCheck(action, request),
-      returnsRemoved: key === 'remove' && returnsRemoved(request)
+      prefers: preferences.return
     })
     const outcome = await bound.steps.run(operation)
     if (outcome instanceof Problem) return outcome
-    if (outcome.kind === 'page') {
-      const isPlain = takes !== 'query' && outcome.isPrivate !== true
-      return isPlain ? buildPage(collection, request, outcome) : renderPage(collection, request, outcome)
-    }
-    if (outcome.kind === 'groups') return renderGroups(collection, request, outcome)
-    if (reads && outcome.kind === 'output') return renderReadOutput(collection, request, outcome)
-    if (outcome.kind !== 'entry' || !reads) return renderWrite(collection, request, outcome)
-    return renderEntry(collection, request, outcome)
+    const rendering = render(outcome, operation)
+    const response = request.format.page === undefined
+      ? respond(request, rendering)
+      : await respondWithHtml(received, request, rendering)
+    return outcome.kind === 'replayed' ? markReplayed(response) : response
   }
-  const paged = withPage(collection, { action: handle, at, safe: reads, isAggregate: query === 'groups' })
-  return withTrace({ collection: collection.name, action: action.name }, paged)
+  return withTrace({ collection: collection.name, action: action.name }, handle)
 }

@@ -1,4 +1,4 @@
-import type { Link, Links } from '../../formats/format.ts'
+import type { Link, Links } from '../../http/link.ts'
 import { formatLink } from '../../http/link.ts'
 import type { LinkValue } from '../../http/link.ts'
 import { freezeJson } from '../../http/json-value.ts'

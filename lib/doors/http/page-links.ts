@@ -1,16 +1,8 @@
 import type { Lists } from '../../query/lists.ts'
-import type { Link } from '../../formats/format.ts'
+import type { Link } from '../../http/link.ts'
 import type { HttpRequest } from './request.ts'
-import type { Page, Query } from '../../storage/contract.ts'
-import { createCursor } from '../../query/cursor.ts'
-import type { CursorBinding } from '../../query/cursor.ts'
-import type { ListQuery } from '../../query/list-query.ts'
-
-interface ListedPage {
-  readonly page: Page<object>
-  readonly query: Query
-  readonly listQuery: ListQuery
-}
+import { createCursor, findNextCursor } from '../../query/cursor.ts'
+import type { CursorBinding, ListedPage } from '../../query/cursor.ts'
 
 /** Builds the links to other pages, by relation (RFC 8288). Each keeps the other query parameters. */
 export function buildPageLinks (
@@ -38,14 +30,6 @@ export function buildPageLinks (
   }
   links.first = { href: rest === '' ? path : `${path}?${rest}` }
   return links
-}
-
-/** Returns the cursor of the next page; undefined for the last one. */
-export function findNextCursor (lists: Lists, { page, query, listQuery }: ListedPage): string | undefined {
-  const { filter, search, order = lists.order } = listQuery
-  const entry = page.entries.at(-1)
-  const hasNext = page.more || query.before !== undefined
-  return entry && hasNext ? createCursor(lists, { filter, search, order }, { direction: 'after', entry }) : undefined
 }
 
 /** A page by offset continues by cursor as well: items that come or go in between then move none to another page. */

@@ -3,7 +3,8 @@ import { isConditional, isConditionalWrite, evaluatePreconditions } from '../../
 import type { Validators } from '../../http/preconditions.ts'
 import { problem } from '../../http/problems.ts'
 import type { Problem } from '../../http/problems.ts'
-import { getLastModified, buildEtag } from './representation.ts'
+import { getLastModified } from '../../schema/last-modified.ts'
+import { buildEtag } from './representation.ts'
 import type { ActionInfo } from '../../engine/action-info.ts'
 import type { Operation } from '../../engine/operation.ts'
 import type { HttpRequest } from './request.ts'
@@ -35,7 +36,7 @@ function checkPreconditions (
   entry: Entry<object> | undefined
 ): Problem | undefined {
   const { headers, presentation } = request
-  const modified = entry && getLastModified(presentation, entry)
+  const modified = entry && getLastModified(presentation.type, entry)
   if (request.requiresMatch && !isConditionalWrite(headers, modified !== undefined)) {
     return problem('precondition-required', {
       detail: 'Read the item, then repeat the request with the header If-Match and the ETag of that response.'

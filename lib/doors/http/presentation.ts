@@ -1,17 +1,11 @@
-import type { Format, Link, Links } from '../../formats/format.ts'
+import type { Format } from '../../formats/format.ts'
+import type { Link } from '../../http/link.ts'
 import type { ItemType } from '../../schema/item-type.ts'
-import type { Entry } from '../../storage/contract.ts'
 import type { LinkFailures } from '../../engine/link-failures.ts'
+import type { BuildLinks, Neighbors } from '../../engine/links.ts'
+import type { View } from '../../engine/view.ts'
 import { TagSuffixes } from './tag-suffix.ts'
 import type { LinkedRelation } from './tag-suffix.ts'
-
-/** The collections that the app serves around a collection, for links. Complete when the app is ready. */
-export interface Neighbors {
-  /** The names of the collections that are nested in its items. */
-  readonly children: ReadonlySet<string>
-  /** Whether the items that it is nested in can be read. */
-  readonly hasParent: boolean
-}
 
 /** A custom action, as links have it. */
 interface LinkedAction {
@@ -22,19 +16,6 @@ interface LinkedAction {
   readonly condition: string
   isPossible (item: object): boolean
 }
-
-/** The item whose links a feature adds. */
-export interface LinkContext {
-  /** The path of the collection. */
-  readonly path: string
-  /** The type of the item, as the caller sees it. */
-  readonly type: ItemType
-  /** The properties of the item that the response has; undefined means all. */
-  readonly fields: readonly string[] | undefined
-}
-
-/** Builds links of an item to what the app serves. */
-export type BuildLinks = (entry: Entry<object>, context: LinkContext) => Links
 
 /** What the representations of a collection depend on, beside its items. */
 export interface PresentationInputs {
@@ -77,4 +58,18 @@ export class Presentation {
     this.allowedActions = allowedActions
     this.tagSuffixes = new TagSuffixes({ ...inputs, ...inputs.http, digest: type.digest, allowedActions })
   }
+}
+
+/** Returns how items are represented for callers who may call only these custom actions, or all of them. */
+export function present (
+  inputs: PresentationInputs,
+  { type, kept }: View,
+  allowedActions?: ReadonlySet<string>
+): Presentation {
+  const key = allowedActions === undefined ? 'all' : `only ${[...allowedActions].join()}`
+  const known = kept.get(key)
+  if (known instanceof Presentation) return known
+  const presentation = new Presentation(type, inputs, allowedActions)
+  kept.set(key, presentation)
+  return presentation
 }

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Access, Place } from '../../engine/access/access.ts'
 import type { ActionInfo, Taken } from '../../engine/action-info.ts'
 import type { Collection } from '../../engine/collection.ts'
-import type { AbortableContext, Input, Operation, Outcome, ParsedContent } from '../../engine/operation.ts'
+import type { AbortableContext, Input, Operation, ParsedContent } from '../../engine/operation.ts'
 import { applyMerge, applyOperations } from '../../engine/patch.ts'
 import type { View } from '../../engine/view.ts'
 import type { Format } from '../../formats/format.ts'
@@ -16,7 +16,6 @@ import type { Lists } from '../../query/lists.ts'
 import { parseQueryContent } from '../../query/query-content.ts'
 import { parseContent, readContent, readInput } from './content.ts'
 import type { Presentation } from './presentation.ts'
-import type { Response } from './response.ts'
 
 interface RequestParts {
   readonly collection: Collection
@@ -62,8 +61,6 @@ export class HttpRequest implements RequestParts, Input {
   readonly preferences: Preferences
   readonly context: AbortableContext
   readonly original: FastifyRequest
-  /** The response to a write, which its receipt contains: it is rendered before the commit, and sent after it. */
-  rendered: { readonly outcome: Outcome, readonly response: Response } | undefined
 
   constructor (parts: RequestParts) {
     const { original } = parts

@@ -1,7 +1,7 @@
 import type { Formatted } from '../../formats/format.ts'
 import type { CachePolicy } from '../../http/cache-control.ts'
 import type { Preferences } from '../../http/prefer.ts'
-import type { Problem } from '../../http/problems.ts'
+import { Problem } from '../../http/problems.ts'
 
 /** Header fields by their names in lower case. */
 export type Headers = Readonly<Record<string, string>>
@@ -34,14 +34,20 @@ export function noContent (headers: Headers = noHeaders): Response {
   return { status: 204, headers, content: undefined }
 }
 
+/** Marks a response to an operation that an earlier request with the same key has done. */
+export function markReplayed (result: Result): Result {
+  if (result instanceof Problem) return result
+  return { ...result, headers: { ...result.headers, 'idempotent-replayed': 'true' } }
+}
+
 /** Removes the content from the response to a write. */
 export function withoutContent (response: Response): Response {
   const { status, headers: { 'content-type': type, 'content-location': location, ...headers } } = response
   return { status: status === 200 ? 204 : status, headers, content: undefined }
 }
 
-/** RFC 9110, section 15.4.5. */
-export function notModified (headers: Headers): Response {
+/** RFC 9110, section 15.4.5. It has the headers of the 200, without those of the content. */
+export function notModified ({ 'content-type': type, ...headers }: Headers): Response {
   return { status: 304, headers, content: undefined }
 }
 

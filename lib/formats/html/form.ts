@@ -1,4 +1,5 @@
-import type { PageContext, CustomCapability, Links } from '../format.ts'
+import type { PageContext, CustomCapability } from '../format.ts'
+import type { Links } from '../../http/link.ts'
 import type { JsonSchema } from '../../storage/contract.ts'
 import { renderInput } from './input.ts'
 import type { FormProperty } from './input.ts'

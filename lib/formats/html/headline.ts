@@ -1,4 +1,4 @@
-import type { Link, Links } from '../format.ts'
+import type { Link, Links } from '../../http/link.ts'
 
 /** The properties that name an item for people. */
 const nameProperties = ['title', 'name', 'label']

@@ -1,4 +1,5 @@
-import type { PageContext, Links } from '../format.ts'
+import type { PageContext } from '../format.ts'
+import type { Links } from '../../http/link.ts'
 import { getSafeHref, markup } from './markup.ts'
 import type { Markup } from './markup.ts'
 import { findTarget, renderFull } from './value.ts'

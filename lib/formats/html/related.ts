@@ -1,4 +1,5 @@
-import type { Embedded, EmbeddedItem, EmbeddedList, Embedding, Links } from '../format.ts'
+import type { Embedding } from '../format.ts'
+import type { Embedded, EmbeddedItem, EmbeddedList, Links } from '../../http/link.ts'
 import { getHeadline } from './headline.ts'
 import { markup } from './markup.ts'
 import type { Markup } from './markup.ts'

@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../../storage/contract.ts'
-import type { PageContext, Links } from '../format.ts'
+import type { PageContext } from '../format.ts'
+import type { Links } from '../../http/link.ts'
 import { getPropertyNames } from './item.ts'
 import { getKind } from './kind.ts'
 import { markup, renderAttributes } from './markup.ts'
