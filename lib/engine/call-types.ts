@@ -46,6 +46,16 @@ export interface CallOptions {
    * await app.collection(products).update(id, { stock: 0 }, { transaction })
    */
   readonly transaction?: Transaction | undefined
+  /**
+   * Makes a call safe to repeat, if the collection has `idempotency()`: a call with the key of an earlier one returns
+   * what that has returned. For calls that would do something else the second time: `create` and `update`, custom
+   * actions that are not idempotent, and writes to several items. The key belongs to the caller.
+   *
+   * @default each call is done
+   * @example
+   * await app.collection(orders).create(item, { idempotencyKey: message.id })
+   */
+  readonly idempotencyKey?: string | undefined
 }
 
 /** The options of a write to an item. */

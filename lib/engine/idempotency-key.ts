@@ -17,15 +17,16 @@ export function readKey (
   { required }: { readonly required: boolean }
 ): string | Problem | undefined {
   const header = headers['idempotency-key']
-  if (header === undefined) {
-    if (!required) return undefined
-    return problem('idempotency-key-missing', {
-      detail: 'Repeat the request with the header Idempotency-Key and a new random key, such as a UUID in quotes. ' +
-        'Send the same key when you retry it.'
-    })
-  }
+  if (header === undefined) return required ? keyMissing() : undefined
   return parseIdempotencyKey(String(header)) ?? problem('idempotency-key-malformed', {
     detail: 'Idempotency-Key is one string of 1 to 255 characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".'
+  })
+}
+
+export function keyMissing (): Problem {
+  return problem('idempotency-key-missing', {
+    detail: 'Repeat the request with the header Idempotency-Key and a new random key, such as a UUID in quotes. ' +
+      'Send the same key when you retry it.'
   })
 }
 
@@ -33,6 +34,7 @@ export function readKey (
 const credentialHeaders: readonly string[] = ['authorization', 'cookie', 'x-api-key']
 
 interface KeyOwner {
+  readonly isApp?: boolean
   readonly caller: Access['caller']
   readonly headers: IncomingHttpHeaders
   readonly scope: { readonly filter: unknown, readonly values: unknown } | undefined
@@ -45,8 +47,9 @@ interface KeyOwner {
  */
 export function getKeyOwner (
   collections: ReadonlyArray<Pick<Collection, 'access' | 'attached'>>,
-  { caller, scope, headers }: KeyOwner
+  { isApp = false, caller, scope, headers }: KeyOwner
 ): string {
+  if (isApp) return 'app'
   if (caller !== undefined) return toCanonicalJson({ caller: getCallerId(caller), values: scope?.values })!
   const varied = collections
     .flatMap(({ access, attached: { parent } }) => [access, parent?.collection.access])

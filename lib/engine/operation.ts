@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { Access, Place } from './access/access.ts'
 import type { Caller } from './access/caller.ts'
@@ -45,8 +46,21 @@ export interface ParsedContent {
   readonly value: unknown
 }
 
+/** What an operation has with an idempotency key. */
+export interface Keyed {
+  readonly key: string
+  /** Where the key is used. Elsewhere, it is another one. */
+  readonly place: string
+  /** A digest of everything that is requested. */
+  readonly fingerprint: string
+  /** The headers that identify a caller without an id. */
+  readonly headers: IncomingHttpHeaders
+}
+
 /** What a door has got. The operation has it parsed when it needs it. */
 export interface Input {
+  /** The idempotency key, for the feature that does an operation once; undefined if there is none. */
+  getKeyed (): Keyed | Problem | undefined
   /** The query before it is parsed: the parameters of the query string, or an object as the content of QUERY. */
   getRawQuery (): unknown
   /** Parses what a read requests, by the lists of the view. */

@@ -9,13 +9,11 @@ import { formatValue } from '../errors/format-value.ts'
 import { Problem } from '../http/problems.ts'
 import { describeHeaderParameters } from '../openapi/headers.ts'
 import { getRouteOptions } from '../doors/http/route-options.ts'
-import { getCollectionPath, getHttpRequest, getTargetPath } from '../doors/http/request.ts'
-import type { HttpRequest } from '../doors/http/request.ts'
 import type { RouteOptions } from '../engine/definition.ts'
 import type { Receipt } from '../storage/contract.ts'
 import type { ActionInfo } from '../engine/action-info.ts'
 import type { Feature, Host } from '../engine/feature.ts'
-import { getKeyOwner, keyInUse, readAnswer, readKey } from '../engine/idempotency-key.ts'
+import { getKeyOwner, keyInUse, keyMissing, readAnswer, readKey } from '../engine/idempotency-key.ts'
 
 const repeatableActions = ['create', 'update'] as const
 
@@ -63,7 +61,8 @@ interface Settings extends ReceiptSettings {
 }
 
 /**
- * Makes POST and PATCH safe to repeat: a request with the `Idempotency-Key` of an earlier request gets its response
+ * Makes POST and PATCH safe to repeat: a request with the `Idempotency-Key` of an earlier request gets its response,
+ * and a call from code with the `idempotencyKey` of an earlier call its result
  * (draft-ietf-httpapi-idempotency-key-header-07).
  *
  * @example
@@ -107,7 +106,7 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
         checkKeyOwner(host, name, { allow, route: getRouteOptions(host.collection, info) })
         const isLong = name === 'create' || info.bulk !== undefined
         return withReplay(next, settings, isLong ? maxCreatedLength : maxUpdatedLength)
-      }, { doors: ['http'], outermost: true })
+      }, { doors: ['http', 'code'], outermost: true })
       host.addHook('onHeaders', (headers, info) => {
         const key = acceptsKey(info) ? readKey(headers, settings) : undefined
         return key instanceof Problem ? key : undefined
@@ -146,21 +145,23 @@ function checkKeyOwner (
     'or, if all callers share their keys, access: { authenticate: () => undefined, allow: \'public\' }.')
 }
 
-function withReplay (next: Run, settings: Settings, maxLength: number): Run {
-  const runOnce = createReceiptRunner(settings)
+function withReplay (next: Run, { required, ...times }: Settings, maxLength: number): Run {
+  const runOnce = createReceiptRunner(times)
   return async (operation) => {
-    const { collection, context, log } = operation
-    // Only HTTP requests have this layer.
-    const request = getHttpRequest(operation)!
-    const key = getKey(operation, request, settings)
-    if (key instanceof Problem) return key
-    if (key === undefined) return next(operation)
-    const fingerprint = getFingerprint(request)
+    const { collection, context, door, input, isApp, caller, scope, log } = operation
+    const keyed = input.getKeyed()
+    if (keyed instanceof Problem) return keyed
+    // Code decides itself whether it needs a key.
+    if (keyed === undefined) return required && door === 'http' ? keyMissing() : next(operation)
+    const { place, fingerprint, headers } = keyed
+    const key = digest([getKeyOwner([collection], { isApp, caller, scope, headers }), place, keyed.key])
     return runOnce<Outcome | Problem>(collection, { key, fingerprint, context, log }, {
       replay: (earlier) => replay(earlier, fingerprint, operation),
       run: (keep) => {
         const beforeCommit: Operation['beforeCommit'] = async (outcome, storage) => {
-          const answer = storeRendering(render(outcome, operation), operation, maxLength)
+          // What code gets is not limited: the app repeats its calls itself.
+          const limit = operation.door === 'code' ? Infinity : maxLength
+          const answer = storeRendering(render(outcome, operation), operation, limit)
           return await keep(answer, storage) ? undefined : keyInUse()
         }
         return next(changeOperation(operation, { beforeCommit }))
@@ -168,21 +169,6 @@ function withReplay (next: Run, settings: Settings, maxLength: number): Run {
       isDone: (outcome) => !(outcome instanceof Problem) && outcome.kind !== 'moved'
     })
   }
-}
-
-/** A digest of the caller, the path of the collection and the header; undefined if the header is missing. */
-function getKey ({ collection }: Operation, request: HttpRequest, settings: Settings): string | Problem | undefined {
-  const key = readKey(request.headers, settings)
-  if (typeof key !== 'string') return key
-  const path = request.segment === '' ? request.path : getCollectionPath(request)
-  return digest([getKeyOwner([collection], { ...request.access, headers: request.headers }), path, key])
-}
-
-/** A digest of the method, the target and the bytes of the content. */
-function getFingerprint (request: HttpRequest): string {
-  const { path, search, content, original } = request
-  const query = search === '' ? '' : `?${search}`
-  return digest([original.method, getTargetPath(request, path) + query, content ?? ''])
 }
 
 function replay (earlier: Receipt, fingerprint: string, operation: Operation): Outcome | Problem {

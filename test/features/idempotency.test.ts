@@ -1,15 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import fc from 'fast-check'
+import Fastify from 'fastify'
 import type { FastifyRequest, LightMyRequestResponse } from 'fastify'
 import { test } from 'tap'
 import type { Test } from 'tap'
 import { parseIdempotencyKey } from '../../lib/http/idempotency-key.ts'
-import { problem } from '../../lib/index.ts'
+import collection, { problem, ProblemError } from '../../lib/index.ts'
 import type { Definition } from '../../lib/index.ts'
 import type { Receipts } from '../../lib/storage/index.ts'
 import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
+import { registry } from '../../lib/app/registry.ts'
+import { memory } from '../../lib/storage/memory.ts'
+import { action } from '../../lib/features/action.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { bulk } from '../../lib/features/bulk.ts'
 import { within } from '../../lib/features/within.ts'
@@ -765,3 +769,82 @@ for (const { name, skip, open } of lockable) {
     t.equal((await request(app, 'GET /notes')).statusCode, 200, 'the only connection is free')
   })
 }
+
+test('a call from code with the key of an earlier one is done once', async (t) => {
+  const id = Type.String({ format: 'uuid' })
+  const Order = Type.Object({ id, amount: Type.Integer(), secret: Type.Optional(Type.String({ writeOnly: true })) })
+  let shows = true
+  const orders = define({
+    name: 'orders',
+    schema: Order,
+    storage: memory(),
+    access: { authenticate: () => 'ada', allow: 'public', visible: { amount: () => shows } }
+  })
+    .with(idempotency())
+    .with(bulk({ update: true, remove: true }))
+    .with(action('double', { run: ({ item }) => ({ ...item, amount: item.amount * 2 }) }))
+    .with(action('figure', {
+      output: Type.Object({ amount: Type.Integer() }),
+      run: ({ item: { amount } }) => ({ output: { amount } })
+    }))
+  const plain = define({ name: 'plain', schema: Order, storage: memory() })
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(registry)
+  await app.register(collection, orders)
+  await app.register(collection, plain)
+  await app.ready()
+  const calls = app.collection(orders)
+  const with1 = { idempotencyKey: '1' }
+  const codeOf = async (call: Promise<unknown>) => {
+    return call.then(() => 'done', (error: unknown) => error instanceof ProblemError ? error.code : String(error))
+  }
+
+  const first = await calls.create({ amount: 1, secret: 'a' }, with1)
+  const again = await calls.create({ amount: 1, secret: 'a' }, with1)
+  t.strictSame([again.id, again.item, again.tag], [first.id, first.item, first.tag])
+  t.equal(again.item.secret, 'a', 'the app sees what it has written')
+  t.equal(await codeOf(calls.create({ amount: 2 }, with1)), 'idempotency-key-reused')
+  t.equal(await codeOf(calls.update(first.id, { amount: 1 }, with1)), 'idempotency-key-reused')
+  const many = await Promise.allSettled(Array.from({ length: 5 }, () => calls.create({ amount: 3 }, { idempotencyKey: '2' })))
+  t.ok(many.every((result) => result.status === 'fulfilled' || result.reason.code === 'idempotency-key-in-use'))
+
+  const own = await calls.create({ amount: 1, secret: 'a' }, { ...with1, caller: 'ada' })
+  t.not(own.id, first.id, 'the keys of callers and of the app are kept apart')
+  t.notOk('secret' in (await calls.create({ amount: 1, secret: 'a' }, { ...with1, caller: 'ada' })).item)
+  const response = await app.inject({
+    method: 'POST',
+    url: '/orders',
+    payload: { amount: 1, secret: 'a' },
+    headers: { 'idempotency-key': '1' }
+  })
+  t.equal(response.headers['idempotent-replayed'], undefined, 'and so are those of requests')
+  shows = false
+  t.equal(await codeOf(calls.create({ amount: 1, secret: 'a' }, { ...with1, caller: 'ada' })), 'forbidden')
+  shows = true
+
+  const twice = async <Result> (call: () => Promise<Result>) => [await call(), await call()] as const
+  const amountOf = async () => (await calls.read(first.id)).item.amount
+  const text = 'a'.repeat(2_000_000)
+  const [long, longAgain] = await twice(() => calls.update(first.id, { secret: text }, { idempotencyKey: 'long' }))
+  t.ok(long.item.secret === text && longAgain.item.secret === text, 'what code gets is kept whole')
+  await twice(() => calls.double(first.id, {}, { idempotencyKey: 'double' }))
+  t.equal(await amountOf(), 2)
+  t.strictSame(await twice(() => calls.figure(first.id, {}, { idempotencyKey: 'figure' })), [{ amount: 2 }, { amount: 2 }])
+  const [created, repeated] = await twice(() => calls.createMany([{ amount: 7 }, { amount: 7 }], { idempotencyKey: 'many' }))
+  t.strictSame(created.map(({ id, tag }) => [id, tag]), repeated.map(({ id, tag }) => [id, tag]))
+  const counts = await twice(() => calls.updateMany({ filter: { amount: 7 } }, { amount: 8 }, { idempotencyKey: 'update' }))
+  t.strictSame(counts.map(({ count, ids }) => [count, ids.length]), [[2, 2], [2, 2]])
+  const removed = await twice(() => calls.removeMany({ filter: { amount: 8 } }, { idempotencyKey: 'remove' }))
+  t.strictSame(removed.map(({ count }) => count), [2, 2])
+
+  for (const key of ['', 'a'.repeat(256), 1]) {
+    t.match(await codeOf(calls.create({ amount: 1 }, { idempotencyKey: key as string })), /TypeError: idempotencyKey is/)
+  }
+  const refused = /TypeError: The action \w+ of \w+ takes no idempotencyKey/
+  t.match(await codeOf(calls.read(first.id, with1)), refused)
+  t.match(await codeOf(calls.replace(first.id, { amount: 1 }, with1)), refused)
+  t.match(await codeOf(app.collection(plain).create({ amount: 1 }, with1)), refused)
+  const inTransaction = calls.transaction(async (transaction) => calls.create({ amount: 1 }, { ...with1, transaction }))
+  t.match(await codeOf(inTransaction), refused)
+})

@@ -32,6 +32,8 @@ export function toOperation (
   const parsed = readContent(part, content)
   return new Operation(bindAction(collection, action, { door: 'batch', isJoined: true }), access, {
     input: {
+      // The key is that of the batch.
+      getKeyed: () => undefined,
       getRawQuery: () => address.query,
       // Layers may change the view.
       parseQuery: ({ lists }) => action.parseQuery?.(lists, address) ?? {},

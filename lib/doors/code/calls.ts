@@ -18,7 +18,7 @@ import type { Collection } from '../../engine/collection.ts'
 import { bindAction } from '../../engine/engine.ts'
 import { actionInfos, toActionInfo, toAggregateInfo, toBulkInfo } from '../../engine/table.ts'
 import { changeOperation, getScope, neverAborted, Operation } from '../../engine/operation.ts'
-import type { ParsedContent } from '../../engine/operation.ts'
+import type { BoundAction, Keyed, ParsedContent } from '../../engine/operation.ts'
 import { applyPatch } from '../../engine/patch.ts'
 import { render } from '../../engine/rendering.ts'
 import type { ItemRendering, ListRendering, OutputRendering, Rendering } from '../../engine/rendering.ts'
@@ -29,6 +29,7 @@ import type { View } from '../../engine/view.ts'
 import { HookError, ProblemError, toOuterProblem } from '../../errors/failure.ts'
 import type { CallTarget } from '../../errors/failure.ts'
 import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from '../../engine/action-info.ts'
+import { formatValue } from '../../errors/format-value.ts'
 import { Malformed } from '../../formats/format.ts'
 import { parseIJson } from '../../formats/i-json.ts'
 import { toPointer } from '../../http/json-pointer.ts'
@@ -41,6 +42,7 @@ import type { ListQuery } from '../../query/list-query.ts'
 import type { Lists } from '../../query/lists.ts'
 import { parseQueryContent } from '../../query/query-content.ts'
 import type { Transaction } from '../../engine/definition.ts'
+import { digest } from '../../engine/receipts.ts'
 import { refusalToProblem } from '../../engine/refusal.ts'
 import { buildEtag } from '../http/representation.ts'
 import { validationProblem } from '../../schema/failures.ts'
@@ -320,7 +322,7 @@ async function openCall (
   const joined = options.transaction ?? host.transaction
   const transaction = joined && toOpenTransaction(joined)
   if (transaction === undefined) checkOutsideCall(collection)
-  const { signal = transaction?.signal ?? neverAborted, ifMatch, caller } = options
+  const { signal = transaction?.signal ?? neverAborted, ifMatch, idempotencyKey, caller } = options
   signal.throwIfAborted()
   const isApp = !('caller' in options)
   const source = { caller, request: undefined }
@@ -340,8 +342,10 @@ async function openCall (
   // Code decides itself whether it needs a precondition.
   const conditions = { headers: { 'if-match': ifMatch }, format, presentation, requiresMatch: false }
   const bound = bindAction(collection, action, { door: 'code', isJoined: transaction !== undefined })
+  if (idempotencyKey !== undefined) checkKey(bound, idempotencyKey)
   const operation = new Operation(bound, access, {
     input: {
+      getKeyed: () => toKeyed(idempotencyKey, [collection.name, action.key, id, content, given.value]),
       getRawQuery: () => given.value,
       parseQuery: ({ lists }) => given.parse(lists, given.value),
       parseContent: () => parsed,
@@ -361,7 +365,12 @@ async function openCall (
 
 async function run (operation: Operation): Promise<Rendering | Problem> {
   const outcome = await operation.steps.run(operation)
-  return outcome instanceof Problem ? outcome : render(outcome, operation)
+  if (outcome instanceof Problem) return outcome
+  const rendering = render(outcome, operation)
+  if (outcome.kind !== 'replayed' || !('hasContent' in rendering) || rendering.hasContent) return rendering
+  return problem('forbidden', {
+    detail: 'An earlier call has done this, and the caller no longer sees all that it returned.'
+  })
 }
 
 /** Returns an item with its id and its entity tag, which is that of the whole item. */
@@ -419,13 +428,30 @@ async function runWork<Result> (
   throw new ProblemError(done instanceof Problem ? done : refusalToProblem(done), { collection: name })
 }
 
-const optionNames = new Set(['caller', 'ifMatch', 'signal', 'transaction'])
+const optionNames = new Set(['caller', 'idempotencyKey', 'ifMatch', 'signal', 'transaction'])
 
 /** For callers without TypeScript: a misspelled `caller` would grant everything. */
 function checkOptions (options: object): void {
   const unknown = Object.keys(options).find((name) => !optionNames.has(name))
   if (unknown === undefined) return
   throw new TypeError(`A call has no option "${unknown}". Available options: ${[...optionNames].join(', ')}.`)
+}
+
+const maxKeyLength = 255
+
+/** Without the feature, the call would be done each time. */
+function checkKey ({ collection, action, steps }: BoundAction, key: unknown): void {
+  if (typeof key !== 'string' || key === '' || key.length > maxKeyLength) {
+    throw new TypeError(`idempotencyKey is ${formatValue(key)}. Make it a text of 1 to ${maxKeyLength} characters.`)
+  }
+  if (steps.layers.authorized.includes('idempotency')) return
+  throw new TypeError(`The action ${action.key} of ${collection.name} takes no idempotencyKey. Calls that would do ` +
+    'something else when they are repeated do, outside of a transaction, if the collection has idempotency().')
+}
+
+function toKeyed (key: string | undefined, parts: readonly unknown[]): Keyed | undefined {
+  if (key === undefined) return undefined
+  return { key, place: 'code', fingerprint: digest([JSON.stringify(parts)]), headers: {} }
 }
 
 /** Returns a copy of the value as JSON has it, with the checks for content of requests. */

@@ -3,8 +3,10 @@ import type { FastifyRequest } from 'fastify'
 import type { Access, Place } from '../../engine/access/access.ts'
 import type { ActionInfo, Taken } from '../../engine/action-info.ts'
 import type { Collection } from '../../engine/collection.ts'
-import type { AbortableContext, Input, Operation, ParsedContent } from '../../engine/operation.ts'
+import type { AbortableContext, Input, Keyed, Operation, ParsedContent } from '../../engine/operation.ts'
+import { readKey } from '../../engine/idempotency-key.ts'
 import { applyMerge, applyOperations } from '../../engine/patch.ts'
+import { digest } from '../../engine/receipts.ts'
 import type { View } from '../../engine/view.ts'
 import type { Format } from '../../formats/format.ts'
 import { parseIJson } from '../../formats/i-json.ts'
@@ -81,6 +83,20 @@ export class HttpRequest implements RequestParts, Input {
     this.preferences = parts.preferences
     this.context = parts.context
     this.original = original
+  }
+
+  /** The key belongs to the collection. What is requested is the method, the target, and the bytes of the content. */
+  getKeyed (): Keyed | Problem | undefined {
+    const { headers, segment, path, search, content, original: { method } } = this
+    const key = readKey(headers, { required: false })
+    if (typeof key !== 'string') return key
+    const target = getTargetPath(this, path) + (search === '' ? '' : `?${search}`)
+    return {
+      key,
+      headers,
+      place: segment === '' ? path : getCollectionPath(this),
+      fingerprint: digest([method, target, content ?? ''])
+    }
   }
 
   getRawQuery (): unknown {
