@@ -84,7 +84,6 @@ export type { CorsOptions } from './app/cors.ts'
 export { define, defineWith } from './define/define.ts'
 export type { Defaults } from './define/define.ts'
 export type {
-  CallFilter,
   CallOptions,
   CallQuery,
   CollectionCalls,
@@ -94,6 +93,7 @@ export type {
   PageOfEntries,
   WriteCallOptions
 } from './engine/call-types.ts'
+export type { CallFilter } from './engine/filter-types.ts'
 export type { Definition } from './engine/collection.ts'
 export type * from './engine/access/caller.ts'
 export type {

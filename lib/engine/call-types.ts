@@ -3,6 +3,7 @@ import type { Patch } from '../http/merge-patch.ts'
 import type { AddedAction, AddedBulk } from './action-info.ts'
 import type { AddedAggregates, GroupsOf, GroupsQuery, KnownNames } from './aggregate-types.ts'
 import type { Transaction } from './definition.ts'
+import type { CallFilter } from './filter-types.ts'
 import type {
   AddedRelations,
   CheckedExpansion,
@@ -13,7 +14,7 @@ import type {
   SortKey
 } from './relation-types.ts'
 import type { PropertyOf } from '../schema/static.ts'
-import type { Id, Scalar } from '../storage/contract.ts'
+import type { Id } from '../storage/contract.ts'
 
 // The types of calls from code. docs/from-code.md explains them.
 
@@ -81,27 +82,6 @@ export interface Entry<Item> {
   readonly item: Readonly<Item>
   /** The entity tag, as HTTP responses have it. */
   readonly tag: string
-}
-
-/** What a condition does with a property: `total.gte`. */
-export type FilterOperator =
-  | 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'nin' | 'like' | 'ilike' | 'null'
-  /** Of arrays. */
-  | 'contains' | 'overlaps'
-
-/** Conditions about the properties of an item. */
-export type PropertyConditions<Item> = {
-  readonly [Property in PropertyOf<Item>]?: Scalar | Date
-} & {
-  readonly [Key in `${PropertyOf<Item>}.${FilterOperator}` | `${PropertyOf<Item>}.${string}.${FilterOperator}`]?:
-  Scalar | Date | ReadonlyArray<Scalar | Date>
-}
-
-/** Conditions that must all be met, as in the content of QUERY. Dates are compared as date-times. */
-export type CallFilter<Item> = PropertyConditions<Item> & {
-  readonly all?: ReadonlyArray<CallFilter<Item>>
-  readonly any?: ReadonlyArray<CallFilter<Item>>
-  readonly not?: CallFilter<Item>
 }
 
 /** Which items to list. */

@@ -1,5 +1,5 @@
 import type { AddsOfCollection, Definition, ItemOfCollection } from './collection.ts'
-import type { FilterOperator, PropertyConditions } from './call-types.ts'
+import type { FilterOperator, PropertyConditions } from './filter-types.ts'
 import type { PropertyOf } from '../schema/static.ts'
 import type { Scalar } from '../storage/contract.ts'
 

@@ -30,21 +30,33 @@ interface DescribedSchema {
   readonly properties: Properties
 }
 
-/** Finds the queryable properties of a schema, by their path. */
-export function findQueryable (described: DescribedSchema): ReadonlyMap<string, QueryableProperty> {
-  return new Map([...visitProperties(described, '')].map((queryable) => [queryable.property, queryable]))
+interface FindOptions {
+  /** Whether `writeOnly` properties are among them. */
+  readonly writeOnly?: boolean
 }
 
-function * visitProperties ({ schema, properties }: DescribedSchema, path: string): Generator<QueryableProperty> {
+/** Finds the queryable properties of a schema, by their path. */
+export function findQueryable (
+  described: DescribedSchema,
+  { writeOnly = false }: FindOptions = {}
+): ReadonlyMap<string, QueryableProperty> {
+  return new Map([...visitProperties(described, '', writeOnly)].map((queryable) => [queryable.property, queryable]))
+}
+
+function * visitProperties (
+  { schema, properties }: DescribedSchema,
+  path: string,
+  writeOnly: boolean
+): Generator<QueryableProperty> {
   for (const [name, propertySchema] of Object.entries(schema.properties ?? {})) {
     // The schema names the property, so `named` has it.
     const info = properties.named.get(name)!
     // In a path, a dot in a name would look like one between names.
-    if (info.writeOnly || name.includes('.')) continue
+    if ((info.writeOnly && !writeOnly) || name.includes('.')) continue
     const property = path + name
     const [variant, ...others] = getVariants(propertySchema)
     if (variant === undefined || others.length > 0) continue
-    yield * visitProperties({ schema: variant, properties: info }, `${property}.`)
+    yield * visitProperties({ schema: variant, properties: info }, `${property}.`, writeOnly)
     const compared = getItemVariant(variant) ?? variant
     const isArray = compared !== variant
     const type = getScalarType(compared)

@@ -81,7 +81,7 @@ test('a cursor does not lead to an item that the caller cannot see', async (t) =
     notes({
       access: {
         scope: ({ request }: AccessContext) =>
-          request?.headers['x-all'] === undefined ? { filter: { property: 'text', is: 'lt', value: 'x' } } : undefined
+          request?.headers['x-all'] === undefined ? { filter: { 'text.lt': 'x' } } : undefined
       }
     } as never)
   )

@@ -224,7 +224,7 @@ for (const { name, skip, open } of stores) {
         storage: adapter,
         access: {
           scope: ({ request }) => ({
-            filter: { property: 'amount', is: 'lt', value: Number(request?.headers['x-limit']) }
+            filter: { 'amount.lt': Number(request?.headers['x-limit']) }
           })
         }
       }).with(idempotency())
@@ -479,7 +479,7 @@ test('a replay leaves out everything that its caller can no longer see', async (
       access: {
         authenticate: () => 'ada',
         visible: { cost: () => role !== 'clerk', margin: () => role === 'admin' },
-        scope: () => ({ filter: { property: 'amount', is: 'lt', value: limit } })
+        scope: () => ({ filter: { 'amount.lt': limit } })
       }
     }).with(idempotency())
   )

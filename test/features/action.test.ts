@@ -531,7 +531,7 @@ test('access rules, scope and hidden properties apply', async (t) => {
       authenticate: ({ request }) => request.headers.authorization,
       scope: ({ caller, action }) => {
         actions.push(action)
-        return caller === 'boss' ? undefined : { filter: { property: 'product', is: 'eq', value: String(caller) } }
+        return caller === 'boss' ? undefined : { filter: { product: String(caller) } }
       },
       visible: { reason: ({ caller }) => caller === 'boss' }
     }

@@ -348,7 +348,7 @@ for (const { name, skip, open: openStorage } of storages) {
 const access: Options<typeof Order>['access'] = {
   authenticate: ({ request }) => request.headers['x-user']?.toString(),
   allow: { all: 'authenticated', list: ({ caller }) => caller === 'stranger' ? 'hidden' : caller !== undefined },
-  scope: ({ caller }) => caller === 'admin' ? undefined : { filter: { property: 'country', is: 'eq', value: 'AT' } },
+  scope: ({ caller }) => caller === 'admin' ? undefined : { filter: { country: 'AT' } },
   visible: { margin: ({ caller }) => caller === 'admin' }
 }
 
@@ -493,7 +493,7 @@ test('filters by relations work, and what the caller cannot read of them does no
     access: {
       allow: 'public',
       visible: { secret: () => false },
-      ...hidden && { scope: () => ({ filter: { property: 'country', is: 'ne', value: 'DE' } as const }) }
+      ...hidden && { scope: () => ({ filter: { 'country.ne': 'DE' } }) }
     }
   })
   const sales = define({ name: 'orders', schema: Sale, storage: memory(), cache: 'public, max-age=5' })

@@ -106,7 +106,7 @@ export function defineBlog ({ hasRules = false } = {}) {
           authenticate,
           allow: 'public',
           scope: ({ caller }: { caller?: unknown }) => {
-            return caller === 'root' ? undefined : { filter: { property: 'isSpam', is: 'eq', value: false } }
+            return caller === 'root' ? undefined : { filter: { isSpam: false } }
           }
         }
       }

@@ -69,7 +69,9 @@ function createDefinition (node: Node, storage: OpenStorage): Definition {
     access: {
       authenticate: ({ request }) => request.headers['x-user']?.toString(),
       allow: { all: 'authenticated', list: () => list, read: () => read },
-      ...scope !== undefined && { scope: () => ({ filter: scope as never }) },
+      ...scope !== undefined && {
+        scope: () => ({ filter: { [`${scope.property}.${scope.is}`]: scope.value } as never })
+      },
       visible: Object.fromEntries(hidden.map((property) => [property, () => false]))
     }
   })

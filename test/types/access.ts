@@ -94,8 +94,8 @@ test('a scope uses properties of the items', () => {
       scope: async ({ request }) => ({
         filter: {
           any: [
-            { property: 'owner', is: 'eq', value: request?.user.sub ?? '' },
-            { not: { property: 'text', is: 'null', value: false } }
+            { owner: request?.user.sub ?? '' },
+            { not: { 'text.null': false } }
           ]
         },
         values: { owner: request?.user.sub ?? '' }
@@ -111,12 +111,12 @@ test('a scope uses properties of the items', () => {
   define({
     ...of034,
     // @ts-expect-error is not assignable
-    access: { scope: () => ({ filter: { property: 'ownr', is: 'eq' as const, value: 'ada' } }) }
+    access: { scope: () => ({ filter: { owner: null } }) }
   })
   define({
     ...of034,
     // @ts-expect-error is not assignable
-    access: { scope: () => ({ filter: { property: 'owner' as const, is: 'is' as const, value: 'ada' } }) }
+    access: { scope: () => ({ filter: { any: { owner: 'ada' } } }) }
   })
   // @ts-expect-error Type '() => boolean' is not assignable
   define({ ...of034, access: { scope: () => true } })

@@ -40,7 +40,7 @@ export function defineArticles (database: Database, { authenticate, slugs }: Nee
       allow: { list: 'public', read: 'public', remove: ({ caller }) => caller === 'editor', all: 'authenticated' },
       // Anonymous callers see no drafts.
       scope: ({ caller }) =>
-        caller === undefined ? { filter: { property: 'status', is: 'eq', value: 'published' } } : undefined
+        caller === undefined ? { filter: { status: 'published' } } : undefined
     },
     // Responses depend on the caller, so only the cache of the browser may store them. It revalidates them each time.
     cache: 'private, no-cache',

@@ -46,7 +46,7 @@ export function defineUsers (database: Database) {
       // Members see and change their own account only. Other accounts do not exist for them.
       scope: ({ action, caller }) => {
         if (action === 'create' || caller?.role === 'admin') return undefined
-        return { filter: { property: 'id', is: 'eq', value: caller?.id ?? '' } }
+        return { filter: { id: caller?.id ?? '' } }
       }
     },
     hooks: {

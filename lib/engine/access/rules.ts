@@ -3,10 +3,10 @@ import { actionNames } from '../action.ts'
 import type { ActionName, AnyActionName } from '../action.ts'
 import { BadOption } from '../../errors/errors.ts'
 import { formatValue } from '../../errors/format-value.ts'
+import type { CallFilter } from '../filter-types.ts'
 import { isPrivate } from '../../http/cache-control.ts'
 import type { ItemType } from '../../schema/item-type.ts'
 import type { PropertyOf } from '../../schema/static.ts'
-import type { ItemFilter } from '../../storage/contract.ts'
 import type { Caller } from './caller.ts'
 
 // The option `access`: what a user writes, and what is derived from it at boot. docs/access.md explains it.
@@ -32,8 +32,8 @@ export type Rule = 'public' | 'authenticated' | AllowFunction
 
 /** The rows that a caller can read and write, and the values of new rows. */
 export interface RowScope<Item> {
-  /** The rows that the caller can read and write. By default, those that have the `values`. */
-  readonly filter?: ItemFilter<PropertyOf<Item> | `${PropertyOf<Item>}.${string}`>
+  /** The rows that the caller can read and write, as in calls and QUERY. By default, those that have the `values`. */
+  readonly filter?: CallFilter<Item>
   /** The values that new rows get. */
   readonly values?: Readonly<Partial<Item>>
 }
@@ -138,11 +138,11 @@ export interface Protected {
   readonly name: string
   readonly actions: ReadonlySet<ActionName>
   readonly access: AccessRules | undefined
-  readonly type: Pick<ItemType, 'dateTimes'>
+  readonly type: ItemType
 }
 
 interface Scoped {
-  readonly filter?: ItemFilter
+  readonly filter?: object
   readonly values?: object
 }
 

@@ -6,8 +6,8 @@ import type { Problem } from '../../http/problems.ts'
 import type { AccessContext, Protected } from './rules.ts'
 import { normalizeDates, normalizeFilter } from '../../schema/date-times.ts'
 import type { ItemFilter, Scalar } from '../../storage/contract.ts'
-import { isEmptyFilter } from '../../storage/filter.ts'
 import { matches } from '../../storage/matching.ts'
+import { readScopeFilter } from './scope-filter.ts'
 
 // The rows that a caller can read and write. Others do not exist for that caller.
 
@@ -19,18 +19,19 @@ export interface Scope {
 
 /** Calls `access.scope`. Undefined means all rows; an invalid result throws, so that no row is visible. */
 export async function readScope (
-  { name, access, type: { dateTimes } }: Protected,
+  { name, access, type }: Protected,
   context: AccessContext
 ): Promise<Scope | undefined> {
   if (access?.scope === undefined) return undefined
   const given = await access.scope(context)
   if (given === undefined) return undefined
   for (const [property, value] of Object.entries({ ...given.values })) checkValue(name, property, value)
+  const { dateTimes } = type
   // The app may keep and change what it returns. A copy of an object is one.
   const values = normalizeDates(toJsonValue({ ...given.values }) as JsonObject, dateTimes)
   const filter = given.filter === undefined
     ? buildFilter(name, values)
-    : normalizeFilter(copyFilter(name, given.filter), dateTimes)
+    : normalizeFilter(readScopeFilter(name, type, given.filter), dateTimes)
   return { filter, values }
 }
 
@@ -38,26 +39,6 @@ function checkValue (name: string, property: string, value: unknown): void {
   if (value !== undefined) return
   throw new TypeError(`The scope of the collection ${name} has no value for "${property}". ` +
     'Refuse such a caller with access.allow, or throw a problem.')
-}
-
-/** Returns a copy of a filter of the app, in which every condition has a value. */
-function copyFilter (name: string, filter: ItemFilter): ItemFilter {
-  checkConditions(name, filter)
-  if (isEmptyFilter(filter)) {
-    throw new TypeError(`The scope of the collection ${name} has a filter without conditions. ` +
-      'Return undefined for a caller that sees all rows.')
-  }
-  // A copy of a filter is one.
-  return toJsonValue(filter) as ItemFilter
-}
-
-function checkConditions (name: string, filter: ItemFilter): void {
-  if ('not' in filter) return checkConditions(name, filter.not)
-  if ('property' in filter) {
-    for (const value of [filter.value].flat()) checkValue(name, filter.property, value)
-    return
-  }
-  for (const part of 'all' in filter ? filter.all : filter.any) checkConditions(name, part)
 }
 
 /** The rows that have these values. */

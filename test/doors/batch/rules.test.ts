@@ -174,7 +174,7 @@ test('the conditions of a bulk write match only what the caller can list', async
       authenticate: byHeader,
       scope: ({ caller, action }) => {
         if (action === 'update') return undefined
-        return { filter: { property: 'owner', is: 'eq', value: String(caller) } }
+        return { filter: { owner: String(caller) } }
       }
     }
   }).with(bulk({ update: true }))

@@ -259,12 +259,12 @@ test('a scope filter of any shape limits writes, and each property that violates
   const scope: ScopeFunction<Item> = ({ action }) => ({
     filter: {
       all: [
-        { property: 'owner', is: 'in', value: ['ada', 'team'] },
-        { not: { property: 'place.city', is: 'eq', value: 'Paris' } },
+        { 'owner.in': ['ada', 'team'] },
+        { not: { 'place.city': 'Paris' } },
         {
           any: [
-            { property: 'title', is: 'like', value: 'E*' },
-            { property: 'slug', is: 'null', value: false }
+            { 'title.like': 'E*' },
+            { 'slug.null': false }
           ]
         }
       ]
@@ -309,11 +309,11 @@ test('if a scope has alternatives, every property that could satisfy one is repo
             any: [
               {
                 all: [
-                  { property: 'owner', is: 'eq', value: 'ada' },
-                  { property: 'title', is: 'like', value: 'E*' }
+                  { owner: 'ada' },
+                  { 'title.like': 'E*' }
                 ]
               },
-              { property: 'slug', is: 'eq', value: 'open' }
+              { slug: 'open' }
             ]
           }
         })
@@ -330,7 +330,7 @@ test('if a scope has alternatives, every property that could satisfy one is repo
 
 test('PUT keeps the current values of scope properties and fills in missing ones', async (t) => {
   const scope: ScopeFunction<Item> = () => ({
-    filter: { property: 'owner', is: 'in', value: ['ada', 'team'] },
+    filter: { 'owner.in': ['ada', 'team'] },
     values: { owner: 'ada', slug: 'filled' }
   })
   const request = await serve(
@@ -578,12 +578,21 @@ test('an empty or invalid scope returns 500 and logs the error', async (t) => {
   for (const [given, message] of [
     [{}, /neither filter nor values/],
     [{ values: {} }, /neither filter nor values/],
-    [{ filter: { all: [] } }, /a filter without conditions/],
-    [{ filter: { any: [{ property: 'owner', is: 'eq', value: 'ada' }, { all: [] }] } }, /a filter without conditions/],
-    [{ filter: { property: 'owner', is: 'eq', value: undefined } }, /no value for "owner"/],
-    [{ filter: { not: { property: 'owner', is: 'in', value: ['ada', undefined] } } }, /no value for "owner"/],
+    [{ filter: {} }, /filter has no conditions/],
+    [{ filter: { all: [] } }, /filter\.all has no conditions/],
+    [{ filter: { 'ownr.in': ['ada'] } }, /filter\.ownr\.in is no property, or has an unknown operator\. Properties: id, owner,/],
+    [{ filter: { owner: null } }, /filter\.owner is null\. Write 'owner\.null': true/],
+    [{ filter: { owner: ['ada'] } }, /filter\.owner must be a text, a number/],
+    [{ filter: { 'owner.in': 'ada' } }, /filter\.owner\.in must be an array of values/],
+    [{ filter: { 'owner.null': 'yes' } }, /filter\.owner\.null must be true or false/],
+    [{ filter: { 'owner.like': 1 } }, /filter\.owner\.like must be a text/],
+    [{ filter: { any: { owner: 'ada' } } }, /filter\.any must be an array of filters/],
+    [{ filter: 'ada' }, /filter must be an object/],
+    [{ filter: { any: [{ owner: 'ada' }, { all: [] }] } }, /filter\.any\[1\]\.all has no conditions/],
+    [{ filter: { owner: undefined } }, /filter\.owner has no value/],
+    [{ filter: { not: { 'owner.in': ['ada', undefined] } } }, /filter\.not\.owner\.in\[1\] has no value/],
     [{ values: { owner: undefined } }, /no value for "owner"/],
-    [{ filter: { property: 'owner', is: 'eq', value: 'ada' }, values: { owner: undefined } }, /no value for "owner"/],
+    [{ filter: { owner: 'ada' }, values: { owner: undefined } }, /no value for "owner"/],
     [{ values: { place: { city: 'x' } } }, /no filter can compare/],
     [null, /./]
   ] as const) {
