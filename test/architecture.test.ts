@@ -113,6 +113,22 @@ test('features and relations import no other one, and doors no other door, excep
   ])
 })
 
+test('docs/architecture.md says how many lines each part has', async (t) => {
+  const section = readFileSync(join(root, 'docs/architecture.md'), 'utf8').split('## How much there is')[1]!.split('\n## ')[0]!
+  const rows = [...section.matchAll(/^\| .+ \| (`.+`) \| ([\d,]+) \|$/gm)].map(([, names = '', lines = '']) => ({
+    names: names.split(', ').map((name) => name.replaceAll('`', '')),
+    stated: Number(lines.replace(',', ''))
+  }))
+  const isIn = (file: string, name: string) => file === name || (!name.endsWith('.ts') && file.startsWith(name))
+  for (const file of files) t.equal(rows.filter(({ names }) => names.some((name) => isIn(file, name))).length, 1, file)
+  for (const { names, stated } of rows) {
+    const own = files.filter((file) => names.some((name) => isIn(file, name)))
+    const lines = own.map((file) => readFileSync(join(root, 'lib', file), 'utf8').split('\n').length - 1)
+    const count = lines.reduce((sum, length) => sum + length, 0)
+    t.ok(Math.abs(count - stated) <= Math.max(100, count / 10), `${names}: ${count}`)
+  }
+})
+
 test('types refer to each other in few circles', async (t) => {
   const circles = findTypeCircles(readImports(root))
   // What a definition is, the engine, and the types of calls refer to each other; the other files do not.
