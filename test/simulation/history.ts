@@ -189,6 +189,8 @@ class Run {
   readonly #notices: Array<Notice & { owner: string }> = []
   readonly #logged: Array<Record<string, unknown>> = []
   readonly #calls = new Map<string, number>()
+  /** Called when an operation is first sent. */
+  readonly #onBegin = new Map<Operation, () => void>()
   /** What was found while it ran. */
   readonly #violations: string[] = []
 
@@ -313,8 +315,16 @@ class Run {
     await this.#world.skip(`twin ${name}`, 1 + this.#world.random.below(30))
     // Often just when the first one, which still runs, no longer has the key.
     const isLater = hookFault?.kind === 'late' && this.#world.random.chance(0.7)
-    if (isLater) await this.#world.sleep(lease * 1000 + this.#world.random.below(100))
+    if (isLater) {
+      await this.#waitForBegin(operation)
+      await this.#world.sleep(lease + this.#world.random.below(100))
+    }
     await this.#attempt(operation, `${name}/twin`, (operation.process + 1) % this.#fixture.services.length)
+  }
+
+  async #waitForBegin (operation: Operation): Promise<void> {
+    if (this.#attempts.some((attempt) => attempt.operation === operation)) return
+    await new Promise<void>((resolve) => this.#onBegin.set(operation, resolve))
   }
 
   async #attempt (operation: Operation, name: string, process: number): Promise<Result> {
@@ -323,6 +333,7 @@ class Run {
     const caught = new Map<number, Failure>()
     const attempt: Attempt = { name, operation, start: journal.length, end: -1, result: undefined, caught }
     this.#attempts.push(attempt)
+    this.#onBegin.get(operation)?.()
     this.#world.log(`${name} begins: ${describeOperation(operation)}`)
     if (operation.isAborted && name === operation.name) {
       this.#abortLater(attempt).catch((error: unknown) => unhandled.push(error))
