@@ -140,8 +140,9 @@ class AttemptCheck {
     const isFromCode = door === 'code' || door === 'transaction'
     if (isFromCode && last.code === 'invalid-query') return code === 'validation-failed'
     // From code, the problem is that of the call inside of the action.
-    const isOfCall = actions[index]!.verb === 'move' && door !== 'http'
-    if (isOfCall && last.status === 409) return [404, 409, 410].includes(status)
+    const { verb } = actions[index]!
+    const isOfCall = (verb === 'move' || verb === 'tally') && door !== 'http'
+    if (isOfCall && last.status === 409) return [404, 409, 410, 422].includes(status)
     return last.status === status && last.code === code
   }
 

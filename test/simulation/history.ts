@@ -77,7 +77,8 @@ export async function runHistory (seed: number, options: HistoryOptions = {}): P
   // The plan does not depend on what the app draws.
   const random = new Random(seed + 0.5)
   const chosen = chooseConfig(random)
-  const config = options.onlyAnn === undefined ? chosen : { ...chosen, hasFaults: false, ending: undefined }
+  const onlyAnn = { hasFaults: false, ending: undefined, focus: { ...chosen.focus, callers: ['ann'] } }
+  const config = options.onlyAnn === undefined ? chosen : { ...chosen, ...onlyAnn }
   const fixture = await findFixture(config.app)
   const spare = config.ending && await startSpare(fixture)
   const world = new World(options.schedule ?? seed)
@@ -207,8 +208,8 @@ class Run {
       chooseFault: () => rate > 0 && world.random.chance(rate) ? world.random.pick(faults) : undefined
     })
     const { keeps = () => true, onlyAnn } = options
-    for (const { table, row } of chooseRows(random, config.app, onlyAnn === 'second')) fixture.database.seed(table, row)
-    this.operations = choosePlan(random, config, onlyAnn && ['ann']).filter(keeps)
+    for (const { table, row } of chooseRows(random, config, onlyAnn === 'second')) fixture.database.seed(table, row)
+    this.operations = choosePlan(random, config).filter(keeps)
     fixture.probe = this.#createProbe()
   }
 

@@ -171,13 +171,12 @@ class Model {
         return this.#respond(200, row, [toWrite(row)])
       }
       case 'move': {
-        // A call that is refused inside of an action is a conflict of the action.
         const [from, to] = [id, this.#action.to].map((each) => this.#findItem(each))
         if (!isLive(from) || !isLive(to)) throw new Refused(409, 'conflict')
-        return { status: 204, writes: [this.#add(from, -1), this.#add(to, 1)].map(toWrite) }
+        return this.#callInside(() => [this.#add(from, -1), this.#add(to, 1)])
       }
       case 'tally': {
-        return { status: 204, writes: this.#listItems().map((row) => toWrite(this.#add(row, 1))) }
+        return this.#callInside(() => this.#listItems().map((row) => this.#add(row, 1)))
       }
       case 'bulkPatch': {
         const rows = this.#listGroup()
@@ -406,6 +405,15 @@ class Model {
   /** What the caller does not see of an item. */
   #getHidden ({ secret }: Row): Row {
     return this.#isRoot || secret === undefined ? {} : { secret }
+  }
+
+  /** A call that is refused inside of an action is a conflict of the action. */
+  #callInside (buildRows: () => Row[]): Expected {
+    try {
+      return { status: 204, writes: buildRows().map(toWrite) }
+    } catch (thrown) {
+      throw thrown instanceof Refused ? new Refused(409, 'conflict') : thrown
+    }
   }
 
   #add (row: Row, difference: number): Row {

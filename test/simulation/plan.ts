@@ -81,8 +81,17 @@ export interface Operation {
   tags: ReadonlyArray<KnownTag | undefined> | undefined
 }
 
+/** What operations are about. */
+export interface Focus {
+  readonly callers: readonly string[]
+  readonly ids: readonly string[]
+  readonly people: readonly string[]
+  readonly groups: readonly string[]
+}
+
 export interface Config {
   readonly app: AppConfig
+  readonly focus: Focus
   readonly isolation: Isolation
   readonly connections: number
   readonly hasFaults: boolean
@@ -138,11 +147,30 @@ function chooseApp (random: Random): AppConfig {
   }
 }
 
+/** Most histories are about few items, and callers who see the same, so that their operations meet. */
+function chooseFocus (random: Random): Focus {
+  const first = random.pick(itemIds)
+  const second = random.pick(itemIds.filter((id) => id !== first))
+  return {
+    callers: random.pick([
+      ['ann', 'bob', 'gus', 'root'],
+      ['ann', 'root'],
+      ['ann', 'ann', 'bob'],
+      ['ann'],
+      ['gus', 'root']
+    ]),
+    ids: random.pick([[first], [first, second], itemIds]),
+    people: random.chance(0.5) ? [random.pick(personIds)] : personIds,
+    groups: random.chance(0.5) ? ['g'] : groups
+  }
+}
+
 export function chooseConfig (random: Random): Config {
   const app = chooseApp(new Random(firstAppKind + random.below(appKinds)))
   const hasFaults = random.chance(0.6)
   return {
     app,
+    focus: chooseFocus(random),
     connections: random.pick([3, 20]),
     isolation: random.pick(['locks', 'locks', 'locks', 'optimistic', 'serializable']),
     hasFaults,
@@ -159,7 +187,7 @@ interface SeedRow {
  * What is stored when a history begins. With `isOther`, what the caller `ann` does not see is different: the hidden
  * properties, and the rows that are not in her scope.
  */
-export function chooseRows (random: Random, { hasSoftDelete }: AppConfig, isOther = false): SeedRow[] {
+export function chooseRows (random: Random, { app: { hasSoftDelete }, focus }: Config, isOther = false): SeedRow[] {
   const hidden = isOther ? 'other' : 'seed'
   const chooseDeletion = () => hasSoftDelete && random.chance(0.2) ? { deletedAt: '2025-01-01T00:00:00.000Z' } : {}
   const people = personIds
@@ -170,9 +198,10 @@ export function chooseRows (random: Random, { hasSoftDelete }: AppConfig, isOthe
       return { table: 'people', row: { id, by: shared ? 'seed' : hidden, phone, shared, ...chooseDeletion() } }
     })
   const existing = people.filter(({ row }) => isLive(row)).map(({ row }) => row.id)
-  const items = itemIds.filter(() => random.chance(0.7)).map((id) => {
-    const owner = random.pick(['ann', 'ann', 'bob', 'gus'])
-    const [group, n] = [random.pick(groups), random.below(3)]
+  const owners = focus.callers.filter((caller) => caller !== 'root')
+  const items = itemIds.filter(() => random.chance(0.8)).map((id) => {
+    const owner = random.pick(random.chance(0.6) ? owners : ['ann', 'bob', 'gus'])
+    const [group, n] = [random.pick(focus.groups), random.below(3)]
     const deletion = chooseDeletion()
     // What a deleted item refers to may be gone.
     const personId = random.pick([undefined, ...isLive(deletion) ? existing : personIds])
@@ -180,7 +209,8 @@ export function chooseRows (random: Random, { hasSoftDelete }: AppConfig, isOthe
       id,
       owner,
       group,
-      text: `of-${owner}`,
+      // Stored before there were hooks that move it.
+      text: random.chance(0.1) ? 'astray' : `of-${owner}`,
       n,
       by: 'seed',
       secret: `hush-${isOther ? hidden : id}`,
@@ -193,11 +223,11 @@ export function chooseRows (random: Random, { hasSoftDelete }: AppConfig, isOthe
   return [...people, ...items]
 }
 
-/** Chooses the operations of a history; with `callers`, only of these. */
-export function choosePlan (random: Random, config: Config, callers?: readonly string[]): Operation[] {
+/** Chooses the operations of a history. */
+export function choosePlan (random: Random, config: Config): Operation[] {
   const clients = 2 + random.below(4)
   const count = clients + random.below(clients * 4)
-  const planner = new Planner(random, config, { clients, callers })
+  const planner = new Planner(random, config, clients)
   return Array.from({ length: count }, (_, index) => planner.chooseOperation(`o${index}`))
 }
 
@@ -217,38 +247,39 @@ interface ActionChoice {
   readonly id: string | undefined
 }
 
-interface PlannerOptions {
-  readonly clients: number
-  readonly callers: readonly string[] | undefined
-}
-
 class Planner {
   readonly #random: Random
   readonly #config: Config
   readonly #clients: number
-  /** Often all clients are about one item. */
-  readonly #ids: readonly string[]
-  readonly #callers: readonly string[]
+  readonly #focus: Focus
   /** In some histories, each operation is about one item, so that all of them wait in queues. */
   readonly #isSimple: boolean
   /** Most histories have some verbs and doors only, which meet more often then: swarm testing, Groce et al., 2012. */
   readonly #verbs: readonly Verb[]
   readonly #doors: readonly Door[]
+  /** How often a client goes on with the item of the operation before, through the same door. */
+  readonly #goesOnChance: number
+  /** How often a transaction first lists items, and then writes them. */
+  readonly #listsFirstChance: number
+  /** How often hooks move what is written out of the scope of its caller. */
+  readonly #astrayChance: number
   #last: Operation | undefined
 
-  constructor (random: Random, config: Config, { clients, callers }: PlannerOptions) {
+  constructor (random: Random, config: Config, clients: number) {
     this.#random = random
     this.#config = config
+    this.#focus = config.focus
     this.#clients = clients
-    this.#ids = random.chance(0.5) ? [random.pick(itemIds)] : itemIds
+    this.#goesOnChance = random.pick([0.2, 0.5])
+    this.#listsFirstChance = random.pick([0.3, 0.9])
+    this.#astrayChance = random.pick([0.1, 0.4])
     this.#isSimple = random.chance(0.25)
     this.#verbs = chooseSome(random, verbs)
     this.#doors = chooseSome(random, doors)
-    this.#callers = callers ?? random.pick([['ann', 'bob', 'gus', 'root'], ['ann', 'root'], ['ann', 'ann', 'bob']])
   }
 
   chooseOperation (name: string): Operation {
-    const operation = this.#chooseAfter(name, this.#random.chance(0.2) ? this.#last : undefined)
+    const operation = this.#chooseAfter(name, this.#random.chance(this.#goesOnChance) ? this.#last : undefined)
     this.#last = operation
     return operation
   }
@@ -256,12 +287,12 @@ class Planner {
   /** With `last`, a client goes on with an item. */
   #chooseAfter (name: string, last: Operation | undefined): Operation {
     const random = this.#random
-    const caller = last?.caller ?? random.pick(this.#callers)
-    const door = this.#chooseDoor()
+    const caller = last?.caller ?? random.pick(this.#focus.callers)
+    const door = last !== undefined && random.chance(0.7) ? last.door : this.#chooseDoor()
     const hasParts = door === 'batch' || door === 'transaction'
     const length = hasParts ? 1 + random.below(3) : 1
     // What a transaction has listed must not change before it writes it.
-    const writesListed = door === 'transaction' && length > 1 && random.chance(0.4)
+    const writesListed = door === 'transaction' && length > 1 && random.chance(this.#listsFirstChance)
     const actions = Array.from({ length }, (_, index) => {
       const listedVerb = index === 0 ? 'list' : random.pick(listedVerbs)
       const id = index === 0 ? last?.actions[0]!.id : undefined
@@ -327,7 +358,7 @@ class Planner {
 
   #chooseAction ({ name, caller, door, id: given, verb }: ActionChoice): Action {
     const random = this.#random
-    const ids: readonly string[] = isAboutPerson(verb) ? personIds : this.#ids
+    const ids = isAboutPerson(verb) ? this.#focus.people : this.#focus.ids
     const id = given !== undefined && ids.includes(given) ? given : random.pick(ids)
     const isOverHttp = door === 'http' || door === 'batch'
     const testedNumber = verb === 'patch' && isOverHttp && random.chance(0.2) ? random.below(3) : undefined
@@ -337,9 +368,9 @@ class Planner {
     return {
       verb,
       id,
-      parent: canBeNested && random.chance(0.2) ? random.pick(personIds) : undefined,
-      to: random.pick(itemIds.filter((other) => other !== id)),
-      group: random.pick(groups),
+      parent: canBeNested && random.chance(0.2) ? random.pick(this.#focus.people) : undefined,
+      to: this.#chooseOther(id),
+      group: random.pick(this.#focus.groups),
       content: isWhole ? this.#chooseItem({ name, caller, id }) : this.#chooseContent(verb, { name, caller, id }),
       contents: contents.map((each) => this.#chooseContent('create', { name, caller, id: each })),
       isConditional: conditionalVerbs.has(verb) && (verb !== 'read' || door === 'http') && random.chance(0.5),
@@ -351,6 +382,13 @@ class Planner {
       personFilter: verb === 'list' && random.chance(0.4) ? this.#choosePersonFilter() : undefined,
       walk: verb === 'walk' ? this.#chooseWalk() : undefined
     }
+  }
+
+  /** Another item, of those that the history is about if possible. */
+  #chooseOther (id: string): string {
+    const isOther = (other: string) => other !== id
+    const near = this.#focus.ids.filter(isOther)
+    return this.#random.pick(near.length > 0 ? near : itemIds.filter(isOther))
   }
 
   #chooseWalk (): Walk {
@@ -368,7 +406,7 @@ class Planner {
   }
 
   #choosePersonFilter (): Action['personFilter'] {
-    const id = this.#random.pick(personIds)
+    const id = this.#random.pick(this.#focus.people)
     return this.#random.chance(0.7) ? { property: 'id', value: id } : { property: 'phone', value: `tel-${id}` }
   }
 
@@ -383,15 +421,15 @@ class Planner {
     const owner = caller === 'root' ? random.pick(['ann', 'bob']) : caller
     const optional = {
       ...random.chance(0.3) && { code: random.pick(['x', 'y']) },
-      ...random.chance(0.4) && { personId: random.pick(personIds) },
+      ...random.chance(0.4) && { personId: random.pick(this.#focus.people) },
       ...caller === 'root' && random.chance(0.5) && { secret: `hush-${name}` }
     }
     if (verb === 'create' || verb === 'put') {
       return {
         ...verb === 'create' && { id },
         ...caller === 'root' && { owner },
-        group: random.pick(groups),
-        text: random.chance(0.1) ? 'astray' : ` of-${owner}`,
+        group: random.pick(this.#focus.groups),
+        text: random.chance(this.#astrayChance) ? 'astray' : ` of-${owner}`,
         n: random.below(10),
         by: name,
         ...optional
@@ -400,7 +438,7 @@ class Planner {
     return {
       by: name,
       ...random.chance(0.5) && { group: random.pick(groups) },
-      ...random.chance(0.1) && { text: 'astray' },
+      ...random.chance(this.#astrayChance) && { text: 'astray' },
       ...optional
     }
   }
