@@ -1,9 +1,11 @@
+import { maxAttempts } from '../../lib/engine/write.ts'
 import type { Commit } from './database.ts'
 import type { RefusedPart, Result } from './doors.ts'
 import type { Attempt, Observed } from './history.ts'
 import { findPlaces, getExpected, isFound, showRow, toLocation } from './model.ts'
 import type { Expected, Situation as ModelSituation } from './model.ts'
 import { checkWalk, parseRows } from './check-walk.ts'
+import type { ListedRow } from './check-walk.ts'
 import { isAboutPerson, isBulk } from './plan.ts'
 import type { Action } from './plan.ts'
 import { normalizeRow } from './state.ts'
@@ -97,37 +99,60 @@ class AttemptCheck {
     if (!config.hasFaults && !isContended && !isCutOff) return [`failure: ${status} ${code} without a fault`]
     const isExpected = hasThrown || (isAborted && door !== 'http')
     if (status === 500 && !isExpected) return [`failure: 500 ${code} ${detail} without a reason`]
+    if (detail.includes('Its write had begun') && !this.#attempt.mayHaveCommitted && !this.#readsToRemove) {
+      return [`begun: ${status} "${detail}", but no commit has begun, or all were rolled back`]
+    }
     const deniesWrites = /Nothing was (changed|written)/.test(detail) ||
       (status === 500 && hasThrown && door !== 'transaction')
     return deniesWrites ? this.#checkNoCommit(`${status} "${detail}"`) : []
   }
 
+  /** A soft delete reads the item first. The read counts as a part of the write. */
+  get #readsToRemove (): boolean {
+    const { operation: { actions } } = this.#attempt
+    return this.#observed.config.app.hasSoftDelete && actions.some(({ verb }) => verb.startsWith('remove'))
+  }
+
   #checkRefusal (result: Result): string[] {
     const { status, code = '', part } = result
-    const { operation: { actions, caller }, start, end } = this.#attempt
+    const { operation: { actions }, start, end } = this.#attempt
     const { config } = this.#observed
     const untrue = this.#checkNoCommit(`${status} ${code}`)
     if (untrue.length > 0) return untrue
     if (code === 'idempotency-key-in-use' && this.#siblings.length > 0) return []
     if (code === 'concurrent-update' || part?.code === 'concurrent-update') {
-      const others = end - start
-      return config.hasFaults || others > 4 ? [] : [`refusal: ${code} after ${others} other commits`]
+      return this.#checkContention(code, end - start)
     }
-    if (status === 403) {
-      const creates = actions.some(({ verb }) => verb === 'create' || verb === 'bulkCreate')
-      return creates && caller === 'gus' ? [] : ['refusal: 403 without a reason']
-    }
+    // Rules do not depend on what is stored.
+    if (status === 403) return this.#isForbidden ? [] : ['refusal: 403 without a reason']
     const refused = part ?? { index: 0, status, code }
     if (refused.index >= actions.length) return [`refusal: ${status} ${code} although no call was refused`]
-    if (this.#situations.some((situation) => this.#isRefused(refused, situation))) return []
+    const listed = this.#findListed(result, refused.index)
+    const isAsListed = ({ state }: Situation) => this.#isAsListed(listed, state)
+    if (this.#situations.filter(isAsListed).some((situation) => this.#isRefused(refused, situation))) return []
     if (refused.code === 'not-found' && this.#isMoved(undefined)) return []
-    if ((config.isolation !== 'locks' || this.#locksNothing) && this.#isRefusedLater(refused)) return []
+    if ((config.isolation !== 'locks' || this.#locksNothing) && this.#isRefusedLater(refused, listed)) return []
     // READ COMMITTED: a part can be about an item that an earlier part did not find.
     if (actions.length > 1 && actions.some(isAboutMany) && this.#window.length > 1) return []
     const [first] = this.#window as readonly [State]
     const expected = this.#runActions(toSituation(first)).expected.map((one) => `${one.status} ${one.code ?? ''}`)
     const found = `${refused.status} ${refused.code} of part ${refused.index}`
     return [`refusal: ${found} has no reason, expected ${expected.join(', ')}`]
+  }
+
+  /** A write or transaction is only refused like this if it has lost a race in each of its attempts. */
+  #checkContention (code: string, others: number): string[] {
+    const { config, statements } = this.#observed
+    const count = statements.get(this.#attempt.name) ?? 0
+    if (count < maxAttempts) return [`refusal: ${code} after ${count} statements`]
+    return config.hasFaults || others > 4 ? [] : [`refusal: ${code} after ${others} other commits`]
+  }
+
+  get #isForbidden (): boolean {
+    const [first] = this.#window as readonly [State]
+    return this.#attempt.operation.actions.some((action, index) => {
+      return getExpected(action, this.#toModelSituation(toSituation(first), index)).status === 403
+    })
   }
 
   /** Whether this part is refused like this. Its checks may read two states: of the items, and of all else. */
@@ -147,9 +172,9 @@ class AttemptCheck {
   }
 
   /** Without locks, each part may see other commits; then the transaction could not have been committed. */
-  #isRefusedLater ({ index, status, code }: RefusedPart): boolean {
+  #isRefusedLater ({ index, status, code }: RefusedPart, listed: ListedRow | undefined): boolean {
     const { operation: { actions } } = this.#attempt
-    return this.#window.some((first) => {
+    return this.#window.filter((first) => this.#isAsListed(listed, first)).some((first) => {
       const { after } = this.#runActions(toSituation(first), { count: index })
       return this.#window.some((others) => {
         const situation = this.#toModelSituation({ state: after, others, parents: others }, index)
@@ -157,6 +182,28 @@ class AttemptCheck {
         return expected.status === status && expected.code === code
       })
     })
+  }
+
+  /**
+   * docs/transactions.md: a transaction runs again if another one has changed or removed what it has listed and then
+   * writes. So a call is not refused because of that. Returns what was listed of its item.
+   */
+  #findListed ({ bodies }: Result, index: number): ListedRow | undefined {
+    const { operation: { actions, door }, caught } = this.#attempt
+    const action = actions[index]!
+    // A batch locks what it lists.
+    if (door !== 'transaction') return undefined
+    if (!isWriteOf(action) || isBulk(action.verb)) return undefined
+    const earlier = actions.slice(0, index)
+    const lists = earlier.filter(({ verb }) => verb === 'list')
+    const isKnownBetter = earlier.some((other) => other.verb !== 'list' && isAbout(other, { id: action.id }))
+    if (isKnownBetter || lists.length !== 1 || lists[0]!.expands || caught.size > 0) return undefined
+    return parseRows(bodies[earlier.indexOf(lists[0]!)]).find(({ row }) => row.id === action.id)
+  }
+
+  #isAsListed (listed: ListedRow | undefined, state: State): boolean {
+    const row = listed && state.find('items', String(listed.row.id))
+    return listed === undefined || (row !== undefined && showRow(row, this.#attempt.operation.caller) === listed.text)
   }
 
   #checkSuccess (result: Result): string[] {

@@ -4,7 +4,7 @@ import type { Row } from './transaction.ts'
 // What must be true of the pages of a list while others write: docs/lists.md.
 
 /** A row as it is in the responses. */
-interface ListedRow {
+export interface ListedRow {
   readonly text: string
   readonly row: Row
 }

@@ -1,7 +1,7 @@
 import { checkAttempt, isDone } from './check-attempt.ts'
 import type { Commit } from './database.ts'
 import type { Observed } from './history.ts'
-import { isBulk, isWide } from './plan.ts'
+import { isAboutPerson, isBulk, isWide } from './plan.ts'
 import type { Operation } from './plan.ts'
 import { isLive, State } from './state.ts'
 
@@ -21,6 +21,7 @@ export function findViolations (observed: Observed, journal: readonly Commit[]):
     ...checkQueues(observed),
     ...checkLocks(observed, journal),
     ...checkOrderOfLocks(observed),
+    ...checkRuns(observed, states),
     ...checkLog(observed)
   ]
 }
@@ -154,6 +155,21 @@ function checkOrderOfLocks ({ attempts, deadlocks }: Observed): string[] {
   return deadlocks
     .filter((circle) => circle.every((name) => ordered.has(name)))
     .map((circle) => `lock: ${circle.join(' and ')} wait for each other, although they lock in one order`)
+}
+
+/**
+ * docs/transactions.md: a transaction that runs again first locks what it had locked. So it loses no race to the same
+ * item twice, unless the database rolls it back, or there is no item to lock.
+ */
+function checkRuns ({ attempts, config, rolledBack }: Observed, states: readonly State[]): string[] {
+  if (config.hasFaults || config.isolation !== 'locks') return []
+  return attempts.flatMap(({ name, operation: { door, actions }, runs, start, end }) => {
+    const ids = new Set(actions.filter(({ verb }) => verb !== 'list' && verb !== 'read').map(({ id }) => id))
+    const isOfItems = actions.every(({ verb }) => !isWide(verb) && !isAboutPerson(verb))
+    const existed = [...ids].every((id) => states.slice(start, end + 1).every((state) => state.find('items', id)))
+    const isBounded = door === 'transaction' && isOfItems && existed && !rolledBack.has(name)
+    return isBounded && runs > ids.size + 1 ? [`lock: ${name} ran ${runs} times for ${ids.size} items`] : []
+  })
 }
 
 /** What is only in the log: mistakes in the library, and errors without a fault. */

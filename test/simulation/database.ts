@@ -1,10 +1,11 @@
 import type { Context, Entry, Id, Receipt, Shape, Storage, TransactionHandle } from '../../lib/storage/contract.ts'
 import { Table } from '../../lib/storage/memory/table.ts'
 import { OutcomeUnknown, RequestAborted, StorageUnreachable, TransactionEnded } from '../../lib/storage/unreachable.ts'
+import { hasNoEffect } from '../../lib/errors/failure.ts'
 import { Locks } from './locks.ts'
 import type { Isolation } from './locks.ts'
 import { createStorage } from './storage.ts'
-import { RolledBack, SimulatedTransaction } from './transaction.ts'
+import { getOwner, RolledBack, SimulatedTransaction } from './transaction.ts'
 import type { Row } from './transaction.ts'
 import type { World } from './world.ts'
 
@@ -44,6 +45,10 @@ export class Database {
   readonly receipts = new Map<string, Receipt>()
   /** The attempts of which it has rolled something back. */
   readonly rolledBack = new Set<string>()
+  /** How many statements each attempt has sent. */
+  readonly statements = new Map<string, number>()
+  /** How many commits of each attempt have begun, without those of which it knows that they were rolled back. */
+  readonly effects = new Map<string, number>()
   /** The table of each storage, also of those that have joined a transaction. */
   readonly tableOf = new WeakMap<object, Table<Row>>()
   readonly #tables = new Map<string, Table<Row>>()
@@ -74,6 +79,8 @@ export class Database {
     this.journal.length = 0
     this.receipts.clear()
     this.rolledBack.clear()
+    this.statements.clear()
+    this.effects.clear()
     for (const table of this.#tables.values()) {
       for (const id of listIds(table)) table.set(id, undefined)
     }
@@ -138,6 +145,7 @@ export class Database {
   ): Promise<Result> {
     const run = async (): Promise<Result> => {
       this.#checkUsable(transaction)
+      count(this.statements, transaction.owner)
       await this.#step(transaction, text)
       this.#checkUsable(transaction)
       const fault = this.#chooseFault(text)
@@ -173,6 +181,24 @@ export class Database {
         if (!(error instanceof RolledBack)) throw error
         if (attempt >= retryDelays.length) throw contended(error)
       }
+    }
+  }
+
+  /** A write outside of a transaction is committed as well. */
+  async singleWrite<Result> (
+    identity: object,
+    context: SignalContext,
+    run: (transaction: SimulatedTransaction) => Promise<Result>
+  ): Promise<Result> {
+    const owner = getOwner()
+    count(this.effects, owner)
+    try {
+      const result = await this.single(identity, context, run)
+      if (typeof result === 'object' && result !== null && 'refused' in result) count(this.effects, owner, -1)
+      return result
+    } catch (error) {
+      if (hasNoEffect(error)) count(this.effects, owner, -1)
+      throw error
     }
   }
 
@@ -225,15 +251,17 @@ export class Database {
 
   async #commitByStatement (transaction: SimulatedTransaction): Promise<void> {
     if (transaction.failure !== undefined) throw transaction.failure
+    count(this.effects, transaction.owner)
     await this.#step(transaction, 'COMMIT')
     const fault = this.#chooseFault('COMMIT')
     if (fault !== undefined) this.#world.log(`    fault: ${fault}`)
     if (fault === 'lost before') throw new OutcomeUnknown('connection lost at COMMIT', undefined)
     const conflict = fault === 'rolled back' ? new RolledBack('serialization failure') : transaction.conflict
-    if (conflict !== undefined) throw this.#fail(transaction, conflict)
     try {
+      if (conflict !== undefined) throw conflict
       this.commit(transaction)
     } catch (error) {
+      count(this.effects, transaction.owner, -1)
       throw this.#fail(transaction, error as Error)
     }
     this.#end(transaction)
@@ -307,6 +335,10 @@ export class Database {
     if (hasEnded) throw new TransactionEnded()
     if (failure !== undefined) throw failure
   }
+}
+
+function count (counts: Map<string, number>, name: string, difference = 1): void {
+  counts.set(name, (counts.get(name) ?? 0) + difference)
 }
 
 function listIds (table: Table<Row>): Id[] {

@@ -21,7 +21,7 @@ export interface Result {
   readonly status: number
   readonly code?: string | undefined
   readonly detail?: string | undefined
-  /** What each action has led to, in the form of the model. */
+  /** What each action has led to, in the form of the model. For a refused transaction from code: what came before. */
   readonly bodies: readonly unknown[]
   /** Everything that was sent. */
   readonly text: string
@@ -165,6 +165,8 @@ interface Sending {
   readonly process: number
   /** The errors that a transaction catches, by the index of the call. */
   readonly caught: Map<number, Failure>
+  /** Called when the function of a transaction is. */
+  readonly onRun: () => void
 }
 
 /** Which service has each process. A process that has ended has another one when it comes back. */
@@ -187,7 +189,8 @@ export class Doors {
   }
 
   /** Sends an operation through its door, under the name of the attempt. */
-  send (operation: Operation, { name, process, caught }: Sending): Promise<Result> {
+  send (operation: Operation, sending: Sending): Promise<Result> {
+    const { name, process } = sending
     operation.tags ??= operation.actions.map((action) => {
       return action.isConditional ? this.#tags.get(this.#toMemoryKey(operation, action)) : undefined
     })
@@ -195,7 +198,7 @@ export class Doors {
     const done = running.run(name, () => {
       if (operation.door === 'http') return this.#sendRequest(service, operation, name)
       if (operation.door === 'batch') return this.#sendBatch(service, operation, name)
-      return this.#call(service, operation, { name, caught })
+      return this.#call(service, operation, sending)
     })
     return new Promise((resolve, reject) => {
       done.then(resolve, reject)
@@ -298,13 +301,14 @@ export class Doors {
     }
   }
 
-  async #call (service: Service, operation: Operation, { name, caught }: Omit<Sending, 'process'>): Promise<Result> {
+  async #call (service: Service, operation: Operation, { name, caught, onRun }: Sending): Promise<Result> {
     const { actions, caller, tags, door, catchesErrors } = operation
     const controller = new AbortController()
     this.#controllers.set(name, controller)
     const bodies: unknown[] = []
     let index = 0
     const callAll = async (transaction?: object): Promise<void> => {
+      onRun()
       bodies.length = 0
       caught.clear()
       for (index = 0; index < actions.length; index++) {
@@ -342,7 +346,8 @@ export class Doors {
       const isInAction = ([at]: [number, Failure]) => isOnCollection(actions[at]!)
       const [cause] = [...caught].find(isSame) ?? [...caught].find(isInAction) ?? [...caught][0] ?? [index]
       const part = { index: cause, status: failure.status, code: failure.code }
-      return { ...failure, bodies: [], text: String(error), ...door === 'transaction' && { part } }
+      const text = String(error)
+      return door === 'transaction' ? { ...failure, bodies, text, part } : { ...failure, bodies: [], text }
     }
   }
 }

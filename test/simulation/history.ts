@@ -10,7 +10,8 @@ import { Random } from './random.ts'
 import { replaceGlobals, useWorld } from './replace-globals.ts'
 import { createService, lease, limit } from './service.ts'
 import type { AppConfig, Notice, Probe, Service } from './service.ts'
-import { running, World } from './world.ts'
+import { getOwner } from './transaction.ts'
+import { World } from './world.ts'
 
 // One history: what clients send, the faults, and the order of everything follow from the seed.
 
@@ -22,6 +23,10 @@ export interface Attempt {
   readonly start: number
   end: number
   result: Result | undefined
+  /** How often the function of a transaction from code was called. */
+  runs: number
+  /** Whether a commit had begun, and was not rolled back, when the result came. */
+  mayHaveCommitted: boolean
   /** The calls of its transaction that were refused or have failed, whose errors it has caught. */
   readonly caught: ReadonlyMap<number, Failure>
 }
@@ -35,6 +40,8 @@ export interface Observed {
   readonly calls: ReadonlyMap<string, number>
   /** The attempts of which the database has rolled something back. */
   readonly rolledBack: ReadonlySet<string>
+  /** How many statements each attempt has sent. */
+  readonly statements: ReadonlyMap<string, number>
   /** The attempts that have waited for each other in a circle. */
   readonly deadlocks: ReadonlyArray<readonly string[]>
 }
@@ -201,8 +208,8 @@ class Run {
     this.#config = config
     this.#fixture = fixture
     this.#doors = new Doors(world, (process) => fixture.services[process]!)
-    world.timerChance = config.hasFaults ? 0.01 : 0
-    const rate = config.hasFaults ? random.pick([0, 0.02, 0.06]) : 0
+    world.timerChance = config.hasFaults ? random.pick([0.01, 0.05]) : 0
+    const rate = config.hasFaults ? random.pick([0, 0.02, 0.06, 0.15]) : 0
     fixture.database.reset(world, {
       ...config,
       chooseFault: () => rate > 0 && world.random.chance(rate) ? world.random.pick(faults) : undefined
@@ -233,6 +240,7 @@ class Run {
       logged: this.#logged,
       calls: this.#calls,
       rolledBack: database.rolledBack,
+      statements: database.statements,
       deadlocks: database.deadlocks
     }
     return [
@@ -243,7 +251,6 @@ class Run {
   }
 
   #createProbe (): Probe {
-    const getOwner = () => running.getStore() ?? 'nobody'
     const faultsByName = new Map(this.operations.map(({ name, hookFault }) => [name, hookFault]))
     return {
       callHook: async (name) => {
@@ -329,19 +336,30 @@ class Run {
   }
 
   async #attempt (operation: Operation, name: string, process: number): Promise<Result> {
-    const { journal } = this.#fixture.database
+    const { journal, effects } = this.#fixture.database
     await this.#world.step(`client ${operation.client}`, `client ${operation.client} sends ${name}`)
     const caught = new Map<number, Failure>()
-    const attempt: Attempt = { name, operation, start: journal.length, end: -1, result: undefined, caught }
+    const attempt: Attempt = {
+      name,
+      operation,
+      start: journal.length,
+      end: -1,
+      result: undefined,
+      runs: 0,
+      mayHaveCommitted: false,
+      caught
+    }
     this.#attempts.push(attempt)
     this.#onBegin.get(operation)?.()
     this.#world.log(`${name} begins: ${describeOperation(operation)}`)
     if (operation.isAborted && name === operation.name) {
       this.#abortLater(attempt).catch((error: unknown) => unhandled.push(error))
     }
-    const result = await this.#doors.send(operation, { name, process, caught })
+    const onRun = () => { attempt.runs++ }
+    const result = await this.#doors.send(operation, { name, process, caught, onRun })
     attempt.end = journal.length
     attempt.result = result
+    attempt.mayHaveCommitted = (effects.get(name) ?? 0) > 0
     this.responses.push(`${name} ${result.status} ${result.text}`)
     this.#world.log(`${name} ends: ${describeResult(result)}`)
     return result

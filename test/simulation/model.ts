@@ -105,6 +105,7 @@ class Model {
   run (): Expected {
     const { verb, id, content } = this.#action
     if (isAboutPerson(verb)) return this.#runOfPerson()
+    if (this.#action.parent !== undefined) this.#checkMayReadPeople()
     if (verb === 'create' || verb === 'bulkCreate') this.#checkMayCreate()
     this.#checkParent()
     switch (verb) {
@@ -196,6 +197,7 @@ class Model {
   #runOfPerson (): Expected {
     const { state } = this.#situation
     const { verb, id, content } = this.#action
+    if (verb === 'readPerson') this.#checkMayReadPeople()
     const stored = state.find('people', id)
     const person = stored !== undefined && this.#isPersonInScope(stored) ? stored : undefined
     if (person === undefined && verb !== 'putPerson') throw new Refused(404, 'not-found')
@@ -223,6 +225,15 @@ class Model {
 
   #checkMayCreate (): void {
     if (!this.#mayCreate) throw new Refused(403, 'forbidden')
+  }
+
+  /** The rule of `read` of people. */
+  get #mayReadPeople (): boolean {
+    return this.#situation.caller !== 'gus'
+  }
+
+  #checkMayReadPeople (): void {
+    if (!this.#mayReadPeople) throw new Refused(403, 'forbidden')
   }
 
   /** The item, deleted or not, if it is in the scope of the caller. */
@@ -282,12 +293,13 @@ class Model {
     const { personFilter } = this.#action
     if (personFilter === undefined) return this.#listGroup()
     const { property, value } = personFilter
-    if (property === 'phone' && !this.#isRoot) throw new Refused(400, 'invalid-query')
+    if (!this.#mayReadPeople || (property === 'phone' && !this.#isRoot)) throw new Refused(400, 'invalid-query')
     return this.#listGroup().filter((row) => this.#findPerson(row, state)?.[property] === value)
   }
 
-  /** The person that an item refers to, if it exists for the caller. */
+  /** The person that an item refers to, if it exists for the caller, and the caller may read it. */
   #findPerson ({ personId }: Row, state: State): Row | undefined {
+    if (!this.#mayReadPeople) return undefined
     const person = typeof personId === 'string' ? state.find('people', personId) : undefined
     return isLive(person) && this.#isPersonInScope(person) ? person : undefined
   }
@@ -425,9 +437,11 @@ class Model {
     return { table, id: String(row.id), row: marked }
   }
 
-  /** The response that shows a row, unless the client prefers another one. */
+  /** The response that shows a row, unless the client prefers another one, or may not read what it has written. */
   #respond (status: number, row: Row, writes: readonly Write[] = []): Expected {
-    const { verb, preference } = this.#action
+    const { verb } = this.#action
+    const isUnreadable = isAboutPerson(verb) && !this.#mayReadPeople
+    const preference = isUnreadable ? 'minimal' : this.#action.preference
     const isRead = verb === 'read' || verb === 'readPerson'
     if (status === 200 && preference === 'minimal' && !isRead) return { status: 204, writes }
     if (status === 204 && preference !== 'representation') return { status, writes }

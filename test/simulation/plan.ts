@@ -110,7 +110,7 @@ const verbs: readonly Verb[] = [
   'read', 'read', 'list', 'walk', 'create', 'put', 'put', 'patch', 'patch', 'patch', 'restore', 'remove', 'add', 'add', 'move',
   'tally', 'bulkPatch', 'bulkPatch', 'bulkRemove', 'bulkCreate', 'readPerson', 'putPerson', 'removePerson'
 ]
-const doors: readonly Door[] = ['http', 'http', 'http', 'code', 'code', 'batch', 'transaction']
+const doors: readonly Door[] = ['http', 'http', 'code', 'code', 'batch', 'transaction', 'transaction']
 const bulkVerbs: ReadonlySet<Verb> = new Set(['bulkPatch', 'bulkRemove', 'bulkCreate'])
 /** These are about several items. */
 const wideVerbs: ReadonlySet<Verb> = new Set([...bulkVerbs, 'move', 'tally'])

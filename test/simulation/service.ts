@@ -316,7 +316,8 @@ export async function createService (config: AppConfig, options: ServiceOptions)
     put: { create: true },
     access: {
       authenticate,
-      allow: 'public',
+      // What a caller may not read is not included, and it cannot refer to it.
+      allow: { all: 'public', read: ({ caller }) => (caller as unknown) !== 'gus' },
       scope: (context) => isRoot(context) ? undefined : { values: { shared: true } },
       visible: { phone: isRoot }
     }

@@ -58,14 +58,15 @@ export function createStorage (database: Database, table: Table<Row>, options: S
     if (transaction !== undefined) return runIn(transaction, text, context, effect)
     return database.single(identity, context, (own) => runIn(own, text, context, effect))
   }
-  const write: RunStatement = (text, context, effect) => {
+  const createWrite = (method: 'single' | 'singleWrite'): RunStatement => (text, context, effect) => {
     if (transaction !== undefined) return runIn(transaction, text, context, effect)
-    return database.single(identity, context, (own) => runIn(own, text, context, async (statement) => {
+    return database[method](identity, context, (own) => runIn(own, text, context, async (statement) => {
       const result = await effect(statement)
       database.commit(own)
       return result
     }))
   }
+  const write = createWrite('singleWrite')
 
   const storage: Storage<Row> = {
     name: 'simulated',
@@ -149,7 +150,8 @@ export function createStorage (database: Database, table: Table<Row>, options: S
       joined.storages.set(table, created)
       return created
     },
-    receipts: createReceipts(database, write)
+    // What they store is no effect of a request.
+    receipts: createReceipts(database, createWrite('single'))
   }
   database.tableOf.set(storage, table)
   return storage

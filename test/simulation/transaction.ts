@@ -8,12 +8,17 @@ export type Row = Record<string, unknown>
 /** The database has rolled the transaction back. It runs again. */
 export class RolledBack extends Error {}
 
+/** The attempt on whose behalf code runs. */
+export function getOwner (): string {
+  return running.getStore() ?? 'nobody'
+}
+
 /** An open transaction of the simulated database, or one statement outside of a transaction. */
 export class SimulatedTransaction implements TransactionHandle {
   /** The database as one process sees it. */
   readonly database: object
   /** The attempt on whose behalf it runs. */
-  readonly owner = running.getStore() ?? 'nobody'
+  readonly owner = getOwner()
   readonly receipts = new Map<string, Receipt>()
   /** The storages that have joined it. */
   readonly storages = new Map<Table<Row>, Storage<Row>>()
