@@ -130,7 +130,7 @@ class AttemptCheck {
     const listed = this.#findListed(result, refused.index)
     const isAsListed = ({ state }: Situation) => this.#isAsListed(listed, state)
     if (this.#situations.filter(isAsListed).some((situation) => this.#isRefused(refused, situation))) return []
-    if (refused.code === 'not-found' && this.#isMoved(undefined)) return []
+    if (refused.code === 'not-found' && (this.#isMoved(undefined) || this.#hasAppeared(actions[refused.index]!))) return []
     if ((config.isolation !== 'locks' || this.#locksNothing) && this.#isRefusedLater(refused, listed)) return []
     // READ COMMITTED: a part can be about an item that an earlier part did not find.
     if (actions.length > 1 && actions.some(isAboutMany) && this.#window.length > 1) return []
@@ -231,14 +231,19 @@ class AttemptCheck {
     const places = findPlaces(action!.id)
     const found = places.findIndex((id) => toLocation(action!, id) === location)
     const missing = location === undefined ? places : places.slice(0, found)
-    const isFoundIn = (id: string, state: State) => {
-      return isFound({ ...action!, id }, this.#toModelSituation(toSituation(state)))
-    }
-    // A DELETE that did not find the item reads it again, to find out where it is, and another request has created it.
-    const hasAppeared = location === undefined && this.#window.some((state) => isFoundIn(action!.id, state))
-    if (hasAppeared && this.#window.some((state) => !isFoundIn(action!.id, state))) return true
+    const isFoundIn = (id: string, state: State) => this.#isFoundIn({ ...action!, id }, state)
     const wasMissing = missing.every((id) => this.#window.some((state) => !isFoundIn(id, state)))
     return wasMissing && (location === undefined || this.#window.some((state) => isFoundIn(places[found]!, state)))
+  }
+
+  /** A DELETE that did not find the item reads it again, to find out why, and another request has created it. */
+  #hasAppeared (action: Action): boolean {
+    const isFoundIn = (state: State) => this.#isFoundIn(action, state)
+    return action.verb.startsWith('remove') && this.#window.some(isFoundIn) && !this.#window.every(isFoundIn)
+  }
+
+  #isFoundIn (action: Action, state: State): boolean {
+    return isFound(action, this.#toModelSituation(toSituation(state)))
   }
 
   /** docs/lists.md: who follows the links gets every item that exists the whole time exactly once. */

@@ -270,7 +270,10 @@ class Model {
   }
 
   isFound (): boolean {
-    return this.#canUse(this.#findItem())
+    const { verb, id } = this.#action
+    if (!isAboutPerson(verb)) return this.#canUse(this.#findItem())
+    const person = this.#situation.state.find('people', id)
+    return isLive(person) && this.#isPersonInScope(person)
   }
 
   /** A deleted item can only be restored. */

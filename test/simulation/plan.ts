@@ -108,7 +108,7 @@ const groups = ['g', 'h'] as const
 
 const verbs: readonly Verb[] = [
   'read', 'read', 'list', 'walk', 'create', 'put', 'put', 'patch', 'patch', 'patch', 'restore', 'remove', 'add', 'add', 'move',
-  'tally', 'bulkPatch', 'bulkPatch', 'bulkRemove', 'bulkCreate', 'readPerson', 'putPerson', 'removePerson'
+  'tally', 'bulkPatch', 'bulkPatch', 'bulkRemove', 'bulkCreate', 'readPerson', 'putPerson', 'removePerson', 'removePerson'
 ]
 const doors: readonly Door[] = ['http', 'http', 'code', 'code', 'batch', 'transaction', 'transaction']
 const bulkVerbs: ReadonlySet<Verb> = new Set(['bulkPatch', 'bulkRemove', 'bulkCreate'])
@@ -189,9 +189,10 @@ interface SeedRow {
  */
 export function chooseRows (random: Random, { app: { hasSoftDelete }, focus }: Config, isOther = false): SeedRow[] {
   const hidden = isOther ? 'other' : 'seed'
-  const chooseDeletion = () => hasSoftDelete && random.chance(0.2) ? { deletedAt: '2025-01-01T00:00:00.000Z' } : {}
+  const [deletionChance, astrayChance] = [random.pick([0.1, 0.4]), random.pick([0, 0.3])]
+  const chooseDeletion = () => hasSoftDelete && random.chance(deletionChance) ? { deletedAt: '2025-01-01T00:00:00.000Z' } : {}
   const people = personIds
-    .filter(() => random.chance(0.8))
+    .filter(() => random.chance(0.7))
     .map((id) => {
       const shared = random.chance(0.7)
       const phone = isOther ? `tel-${hidden}` : `tel-${id}`
@@ -210,7 +211,7 @@ export function chooseRows (random: Random, { app: { hasSoftDelete }, focus }: C
       owner,
       group,
       // Stored before there were hooks that move it.
-      text: random.chance(0.1) ? 'astray' : `of-${owner}`,
+      text: random.chance(astrayChance) ? 'astray' : `of-${owner}`,
       n,
       by: 'seed',
       secret: `hush-${isOther ? hidden : id}`,
@@ -261,6 +262,8 @@ class Planner {
   readonly #goesOnChance: number
   /** How often a transaction first lists items, and then writes them. */
   readonly #listsFirstChance: number
+  /** How often an item gets a new reference. */
+  readonly #referenceChance: number
   /** How often hooks move what is written out of the scope of its caller. */
   readonly #astrayChance: number
   #last: Operation | undefined
@@ -272,6 +275,7 @@ class Planner {
     this.#clients = clients
     this.#goesOnChance = random.pick([0.2, 0.5])
     this.#listsFirstChance = random.pick([0.3, 0.9])
+    this.#referenceChance = random.pick([0.3, 0.8])
     this.#astrayChance = random.pick([0.1, 0.4])
     this.#isSimple = random.chance(0.25)
     this.#verbs = chooseSome(random, verbs)
@@ -421,7 +425,7 @@ class Planner {
     const owner = caller === 'root' ? random.pick(['ann', 'bob']) : caller
     const optional = {
       ...random.chance(0.3) && { code: random.pick(['x', 'y']) },
-      ...random.chance(0.4) && { personId: random.pick(this.#focus.people) },
+      ...random.chance(this.#referenceChance) && { personId: random.pick(this.#focus.people) },
       ...caller === 'root' && random.chance(0.5) && { secret: `hush-${name}` }
     }
     if (verb === 'create' || verb === 'put') {
