@@ -338,7 +338,7 @@ class AttemptCheck {
   }
 
   #compareWithModel (index: number, result: Result): string[] {
-    const listed = this.#checkListed(index, result)
+    const listed = [...this.#checkListed(index, result), ...this.#checkLocked(index, result)]
     if (this.#attempt.operation.actions.some(isAboutMany)) return listed
     const { expected } = this.#runCommitted(index)
     const difference = this.#compareBodies(result, expected)
@@ -358,6 +358,21 @@ class AttemptCheck {
         .map(({ text, row }) => ({ text, stored: before.find('items', String(row.id)) }))
         .filter(({ text, stored }) => stored === undefined || text !== showRow(stored, caller))
         .map(({ text }) => `listed: commit ${index} wrote what was listed as ${text}`)
+    })
+  }
+
+  /** docs/batch.md: what a part of a batch reads does not change until the commit. */
+  #checkLocked (index: number, { bodies }: Result): string[] {
+    const { operation: { actions, caller, door } } = this.#attempt
+    const before = this.#states[index]!
+    if (door !== 'batch') return []
+    return actions.flatMap(({ verb, expands }, at) => {
+      const isFirst = actions.slice(0, at).every((other) => other.verb === 'list' || other.verb === 'read')
+      if (verb !== 'list' || expands || !isFirst || bodies[at] === undefined) return []
+      return parseRows(bodies[at])
+        .map(({ text, row }) => ({ text, stored: before.find('items', String(row.id)) }))
+        .filter(({ text, stored }) => stored === undefined || text !== showRow(stored, caller))
+        .map(({ text }) => `locked: commit ${index}, but ${text}, which a part has listed, has changed since`)
     })
   }
 

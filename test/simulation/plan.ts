@@ -300,7 +300,9 @@ class Planner {
     const actions = Array.from({ length }, (_, index) => {
       const listedVerb = index === 0 ? 'list' : random.pick(listedVerbs)
       const id = index === 0 ? last?.actions[0]!.id : undefined
-      return this.#chooseAction({ name, caller, door, id, verb: writesListed ? listedVerb : this.#chooseVerb(door) })
+      const verb = writesListed ? listedVerb : this.#chooseVerb(door)
+      const action = this.#chooseAction({ name, caller, door, id, verb })
+      return writesListed && index === 0 ? { ...action, expands: false, personFilter: undefined } : action
     })
     const isDryRun = door === 'batch' && random.chance(0.15)
     const canHaveKey = door === 'batch' || (door === 'http' && keyedVerbs.has(actions[0]!.verb))
@@ -318,7 +320,7 @@ class Planner {
       isAborted: this.#config.hasFaults && random.chance(0.12),
       hookFault: this.#chooseHookFault(door, { actions, hasTwin }),
       isDryRun,
-      catchesErrors: door === 'transaction' && random.chance(0.3),
+      catchesErrors: door === 'transaction' && random.chance(0.4),
       tags: undefined
     }
   }
@@ -332,7 +334,7 @@ class Planner {
     { actions, hasTwin }: Pick<Operation, 'actions' | 'hasTwin'>
   ): HookFault | undefined {
     const { hasFaults, app: { hasHooks, hasValidationHook, hasRefinement, hasRedirects } } = this.#config
-    if (!hasFaults || !this.#random.chance(hasTwin ? 0.3 : 0.1)) return undefined
+    if (!hasFaults || !this.#random.chance(hasTwin ? 0.5 : 0.1)) return undefined
     const hooks = [
       ...hasValidationHook ? ['beforeValidation'] : [],
       ...hasHooks ? ['beforeWrite', 'afterWrite'] : [],
@@ -343,8 +345,9 @@ class Planner {
     if (hooks.length === 0) return undefined
     const hook = this.#random.pick(hooks)
     // A transaction from code has no timeout.
-    const kinds = door === 'transaction' ? ['throw'] as const : ['throw', 'late', 'never'] as const
-    return { hook, kind: this.#random.pick(kinds) }
+    if (door === 'transaction') return { hook, kind: 'throw' }
+    // Another request can claim the key of one that is late.
+    return { hook, kind: this.#random.pick(hasTwin ? ['throw', 'late', 'late', 'never'] : ['throw', 'late', 'never']) }
   }
 
   #chooseVerb (door: Door): Verb {
