@@ -25,7 +25,7 @@ export interface Attempt {
   result: Result | undefined
   /** How often the function of a transaction from code was called. */
   runs: number
-  /** Whether a commit had begun, and was not rolled back, when the result came. */
+  /** Whether a commit had begun when the result came, unless it was rolled back and nothing else was going on. */
   mayHaveCommitted: boolean
   /** The calls of its transaction that were refused or have failed, whose errors it has caught. */
   readonly caught: ReadonlyMap<number, Failure>
@@ -359,7 +359,8 @@ class Run {
     const result = await this.#doors.send(operation, { name, process, caught, onRun })
     attempt.end = journal.length
     attempt.result = result
-    attempt.mayHaveCommitted = (effects.get(name) ?? 0) > 0
+    // After some time, a response no longer waits for its work.
+    attempt.mayHaveCommitted = (effects.get(name) ?? 0) > 0 || this.#world.goesOn(name, limit)
     this.responses.push(`${name} ${result.status} ${result.text}`)
     this.#world.log(`${name} ends: ${describeResult(result)}`)
     return result
