@@ -191,7 +191,7 @@ class AttemptCheck {
   #findListed ({ bodies }: Result, index: number): ListedRow | undefined {
     const { operation: { actions, door }, caught } = this.#attempt
     const action = actions[index]!
-    // A batch locks what it lists.
+    // A batch that is refused does not say what its parts have returned.
     if (door !== 'transaction') return undefined
     if (!isWriteOf(action) || isBulk(action.verb)) return undefined
     const earlier = actions.slice(0, index)
@@ -338,7 +338,7 @@ class AttemptCheck {
   }
 
   #compareWithModel (index: number, result: Result): string[] {
-    const listed = [...this.#checkListed(index, result), ...this.#checkLocked(index, result)]
+    const listed = this.#checkListed(index, result)
     if (this.#attempt.operation.actions.some(isAboutMany)) return listed
     const { expected } = this.#runCommitted(index)
     const difference = this.#compareBodies(result, expected)
@@ -358,21 +358,6 @@ class AttemptCheck {
         .map(({ text, row }) => ({ text, stored: before.find('items', String(row.id)) }))
         .filter(({ text, stored }) => stored === undefined || text !== showRow(stored, caller))
         .map(({ text }) => `listed: commit ${index} wrote what was listed as ${text}`)
-    })
-  }
-
-  /** docs/batch.md: what a part of a batch reads does not change until the commit. */
-  #checkLocked (index: number, { bodies }: Result): string[] {
-    const { operation: { actions, caller, door } } = this.#attempt
-    const before = this.#states[index]!
-    if (door !== 'batch') return []
-    return actions.flatMap(({ verb, expands }, at) => {
-      const isFirst = actions.slice(0, at).every((other) => other.verb === 'list' || other.verb === 'read')
-      if (verb !== 'list' || expands || !isFirst || bodies[at] === undefined) return []
-      return parseRows(bodies[at])
-        .map(({ text, row }) => ({ text, stored: before.find('items', String(row.id)) }))
-        .filter(({ text, stored }) => stored === undefined || text !== showRow(stored, caller))
-        .map(({ text }) => `locked: commit ${index}, but ${text}, which a part has listed, has changed since`)
     })
   }
 

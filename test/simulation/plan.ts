@@ -116,8 +116,8 @@ const bulkVerbs: ReadonlySet<Verb> = new Set(['bulkPatch', 'bulkRemove', 'bulkCr
 const wideVerbs: ReadonlySet<Verb> = new Set([...bulkVerbs, 'move', 'tally'])
 /** These read several items by themselves. */
 const unnestedVerbs: ReadonlySet<Verb> = new Set(['move', 'tally'])
-/** These write items that were listed before. */
-const listedVerbs: readonly Verb[] = ['put', 'patch', 'remove', 'remove', 'add', 'bulkPatch', 'bulkRemove']
+/** These write items that were read or listed before. */
+const writesAfterRead: readonly Verb[] = ['put', 'patch', 'remove', 'remove', 'add', 'bulkPatch', 'bulkRemove']
 const keyedVerbs: ReadonlySet<Verb> = new Set([...wideVerbs, 'create', 'patch', 'add'])
 const conditionalVerbs: ReadonlySet<Verb> = new Set(['read', 'put', 'patch', 'remove', 'add', 'restore'])
 
@@ -172,7 +172,7 @@ export function chooseConfig (random: Random): Config {
     app,
     focus: chooseFocus(random),
     connections: random.pick([3, 20]),
-    isolation: random.pick(['locks', 'locks', 'locks', 'optimistic', 'serializable']),
+    isolation: random.pick(['locks', 'locks', 'optimistic', 'serializable']),
     hasFaults,
     ending: random.chance(0.05) ? random.pick(hasFaults ? ['close', 'crash', 'crash'] : ['close']) : undefined
   }
@@ -260,8 +260,8 @@ class Planner {
   readonly #doors: readonly Door[]
   /** How often a client goes on with the item of the operation before, through the same door. */
   readonly #goesOnChance: number
-  /** How often a transaction first lists items, and then writes them. */
-  readonly #listsFirstChance: number
+  /** How often a transaction or batch first reads or lists items, and then writes them. */
+  readonly #readsFirstChance: number
   /** How often an item gets a new reference. */
   readonly #referenceChance: number
   /** How often hooks move what is written out of the scope of its caller. */
@@ -274,7 +274,7 @@ class Planner {
     this.#focus = config.focus
     this.#clients = clients
     this.#goesOnChance = random.pick([0.2, 0.5])
-    this.#listsFirstChance = random.pick([0.3, 0.9])
+    this.#readsFirstChance = random.pick([0.3, 0.9])
     this.#referenceChance = random.pick([0.3, 0.8])
     this.#astrayChance = random.pick([0.1, 0.4])
     this.#isSimple = random.chance(0.25)
@@ -295,14 +295,14 @@ class Planner {
     const door = last !== undefined && random.chance(0.7) ? last.door : this.#chooseDoor()
     const hasParts = door === 'batch' || door === 'transaction'
     const length = hasParts ? 1 + random.below(3) : 1
-    // What a transaction has listed must not change before it writes it.
-    const writesListed = door === 'transaction' && length > 1 && random.chance(this.#listsFirstChance)
+    // What was read must not change before it is written, or the others are.
+    const readsFirst = length > 1 && random.chance(this.#readsFirstChance)
     const actions = Array.from({ length }, (_, index) => {
-      const listedVerb = index === 0 ? 'list' : random.pick(listedVerbs)
+      const isRead = readsFirst && index === 0
       const id = index === 0 ? last?.actions[0]!.id : undefined
-      const verb = writesListed ? listedVerb : this.#chooseVerb(door)
+      const verb = readsFirst ? this.#chooseReadOrWrite(door, isRead) : this.#chooseVerb(door)
       const action = this.#chooseAction({ name, caller, door, id, verb })
-      return writesListed && index === 0 ? { ...action, expands: false, personFilter: undefined } : action
+      return isRead ? { ...action, expands: false, personFilter: undefined } : action
     })
     const isDryRun = door === 'batch' && random.chance(0.15)
     const canHaveKey = door === 'batch' || (door === 'http' && keyedVerbs.has(actions[0]!.verb))
@@ -354,6 +354,12 @@ class Planner {
     const fits = (verb: Verb) => this.#fits(verb, door)
     const fitting = this.#verbs.filter(fits)
     return this.#random.pick(fitting.length > 0 ? fitting : verbs.filter(fits))
+  }
+
+  #chooseReadOrWrite (door: Door, isRead: boolean): Verb {
+    // A read locks the item. That of a batch is compared with its commit.
+    if (isRead) return door === 'batch' ? this.#random.pick(['read', 'list']) : 'list'
+    return this.#random.pick(writesAfterRead.filter((verb) => this.#fits(verb, door)))
   }
 
   #fits (verb: Verb, door: Door): boolean {
