@@ -107,10 +107,11 @@ const personIds = ['p', 'q'] as const
 const groups = ['g', 'h'] as const
 
 const verbs: readonly Verb[] = [
-  'read', 'read', 'list', 'walk', 'create', 'put', 'put', 'patch', 'patch', 'patch', 'restore', 'remove', 'add', 'add', 'move',
-  'tally', 'bulkPatch', 'bulkPatch', 'bulkRemove', 'bulkCreate', 'readPerson', 'putPerson', 'removePerson', 'removePerson'
+  'read', 'read', 'list', 'walk', 'create', 'put', 'put', 'patch', 'patch', 'patch', 'restore', 'remove', 'add', 'add',
+  'move', 'move', 'tally', 'bulkPatch', 'bulkPatch', 'bulkRemove', 'bulkRemove', 'bulkCreate',
+  'readPerson', 'putPerson', 'removePerson', 'removePerson'
 ]
-const doors: readonly Door[] = ['http', 'http', 'code', 'code', 'batch', 'transaction', 'transaction']
+const doors: readonly Door[] = ['http', 'http', 'http', 'code', 'code', 'batch', 'transaction', 'transaction']
 const bulkVerbs: ReadonlySet<Verb> = new Set(['bulkPatch', 'bulkRemove', 'bulkCreate'])
 /** These are about several items. */
 const wideVerbs: ReadonlySet<Verb> = new Set([...bulkVerbs, 'move', 'tally'])
@@ -155,11 +156,12 @@ function chooseFocus (random: Random): Focus {
     callers: random.pick([
       ['ann', 'bob', 'gus', 'root'],
       ['ann', 'root'],
+      ['ann', 'root'],
       ['ann', 'ann', 'bob'],
       ['ann'],
-      ['gus', 'root']
+      ['gus', 'root', 'root']
     ]),
-    ids: random.pick([[first], [first, second], itemIds]),
+    ids: random.pick([[first], [first], [first, second], itemIds]),
     people: random.chance(0.5) ? [random.pick(personIds)] : personIds,
     groups: random.chance(0.5) ? ['g'] : groups
   }
@@ -189,7 +191,7 @@ interface SeedRow {
  */
 export function chooseRows (random: Random, { app: { hasSoftDelete }, focus }: Config, isOther = false): SeedRow[] {
   const hidden = isOther ? 'other' : 'seed'
-  const [deletionChance, astrayChance] = [random.pick([0.1, 0.4]), random.pick([0, 0.3])]
+  const [deletionChance, astrayChance] = [random.pick([0.1, 0.4]), random.pick([0, 0, 0.3])]
   const chooseDeletion = () => hasSoftDelete && random.chance(deletionChance) ? { deletedAt: '2025-01-01T00:00:00.000Z' } : {}
   const people = personIds
     .filter(() => random.chance(0.7))
@@ -275,8 +277,8 @@ class Planner {
     this.#clients = clients
     this.#goesOnChance = random.pick([0.2, 0.5])
     this.#readsFirstChance = random.pick([0.3, 0.9])
-    this.#referenceChance = random.pick([0.3, 0.8])
-    this.#astrayChance = random.pick([0.1, 0.4])
+    this.#referenceChance = random.pick([0.2, 0.3, 0.8])
+    this.#astrayChance = random.pick([0.1, 0.1, 0.4])
     this.#isSimple = random.chance(0.25)
     this.#verbs = chooseSome(random, verbs)
     this.#doors = chooseSome(random, doors)
