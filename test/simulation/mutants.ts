@@ -30,7 +30,10 @@ function readMutated ({ promise, file, old, next }: Mutant): string {
 
 function createCopy (): string {
   const folder = mkdtempSync(join(tmpdir(), 'mutant-'))
-  for (const part of ['lib', 'test', 'package.json']) cpSync(join(root, part), join(folder, part), { recursive: true })
+  const filter = (path: string): boolean => !path.endsWith('node_modules')
+  for (const part of ['lib', 'test', 'package.json']) {
+    cpSync(join(root, part), join(folder, part), { recursive: true, filter })
+  }
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   return folder
 }
@@ -59,7 +62,7 @@ const chosen = mutants.filter(({ promise }) => {
   return positionals.length === 0 || positionals.some((part) => promise.includes(part))
 })
 const survivors: string[] = []
-const folder = createCopy()
+const folder = isCheck ? '' : createCopy()
 try {
   for (const mutant of chosen) {
     const { promise, file } = mutant
@@ -72,6 +75,6 @@ try {
     cpSync(join(root, 'lib', file), join(folder, 'lib', file))
   }
 } finally {
-  rmSync(folder, { recursive: true, force: true })
+  if (!isCheck) rmSync(folder, { recursive: true, force: true })
 }
 if (!isCheck) console.log(`${chosen.length} mutants, ${survivors.length} survivors: ${survivors.join('; ')}`)
