@@ -642,6 +642,13 @@ const nested = [
 ]
 
 const batch = [
+  ...inFile('engine/operation.ts', ['doors/batch/rules'], [
+    {
+      promise: 'the conditions of a bulk write match what the caller can list',
+      old: 'const scope = joinFilters(access.scope?.filter, access.conditionScope?.filter)',
+      next: 'const scope = access.scope?.filter'
+    }
+  ]),
   ...inFile('engine/operation.ts', ['doors/batch/batch', 'doors/batch/rules', 'doors/batch/equivalence'], [
     {
       promise: 'all parts are one transaction',
