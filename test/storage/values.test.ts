@@ -245,10 +245,8 @@ for (const { name, skip, available } of storages) {
   test(`${name}: a scope compares instants on reads and on writes`, { skip }, async (t) => {
     const scope = (filter: object) => ({ access: { scope: () => ({ filter }) } }) as unknown as Settings
     const early = {
-      all: [
-        { property: 'at', is: 'lt', value: '2026-01-01T02:00:00+02:00' },
-        { not: { property: 'more.at', is: 'gte', value: '2026-01-01T02:00:00+02:00' } }
-      ]
+      'at.lt': '2026-01-01T02:00:00+02:00',
+      not: { 'more.at.gte': '2026-01-01T02:00:00+02:00' }
     }
     const { app } = await open(t, available, scope(early))
     const outside = await request(app, 'POST /events', { content: { at: '2025-12-31T23:00:00-05:00' } })
