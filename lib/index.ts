@@ -11,6 +11,7 @@ import { createErrorConverter, createErrorHandler } from './doors/http/handler.t
 import { createBodyReader } from './doors/http/body.ts'
 import { varyByVersion } from './doors/http/vary-by-version.ts'
 import { patchTypes } from './http/patch-types.ts'
+import { openCollection } from './doors/code/open-collection.ts'
 import { registerCollection, getRegistered, runAppChecks } from './engine/registry.ts'
 import { addRoutes } from './doors/http/routes.ts'
 import { checkStorages } from './define/storage-check.ts'
@@ -38,7 +39,7 @@ async function collection (app: FastifyInstance, given: Definition): Promise<voi
       await checkStorages(app)
     })
   }
-  const served = registerCollection(app, definition)
+  const served = registerCollection(app, definition, openCollection)
   warnOfRepeatedName(app.prefix, served.name)
   // Registered in the context of the collection, because it cannot be registered twice on one instance.
   await app.register(sensible)

@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Definition } from '../engine/collection.ts'
 import type { CollectionCalls } from '../engine/call-types.ts'
-import { getRegistered, openCollection } from '../engine/registry.ts'
+import { openCollection } from '../doors/code/open-collection.ts'
+import { getRegistered } from '../engine/registry.ts'
 import type { Registered } from '../engine/registry.ts'
 
 declare module 'fastify' {

@@ -35,7 +35,7 @@ import {
   valueOrGroup
 } from './option-kinds.ts'
 import type { Option, OptionKind } from './option-kinds.ts'
-import { mergeRouteOptions } from '../doors/http/route-options.ts'
+import { mergeRouteOptions } from '../engine/route-options.ts'
 import type { ObjectSchema } from '../schema/static.ts'
 
 // The options of define(), each in one row: what it must be, what it is if it is left out, and how a definition adds to

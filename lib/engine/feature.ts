@@ -6,8 +6,7 @@ import type { Problem } from '../http/problems.ts'
 import type { Identity } from '../schema/ids.ts'
 import type { Collection, HttpOptions, Parent, Served, ServedCollections } from './collection.ts'
 import type { QueryParameter } from '../query/query-parameter.ts'
-import type { Components } from '../openapi/components.ts'
-import type { DescribedContents, OperationObject } from '../openapi/operation-object.ts'
+import type { DescribedComponents, DescribedContents, OperationObject } from './operation-object.ts'
 import type { Transaction } from './definition.ts'
 import type { ItemSchema } from '../schema/checks.ts'
 import type { Entry, Order, Referrer, RelationKey, Storage, Supports } from '../storage/contract.ts'
@@ -132,7 +131,7 @@ export interface Hooks {
 
 /** Helpers to describe an operation. */
 export interface DescribeTools {
-  readonly components: Components
+  readonly components: DescribedComponents
   /** The content of messages, by media type. */
   readonly contents: DescribedContents
 }

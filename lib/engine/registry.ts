@@ -1,13 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import type { CollectionCalls } from './call-types.ts'
-import { createCalls } from '../doors/code/calls.ts'
-import { BadOption, NoDefinition, NotRegistered } from '../errors/errors.ts'
-import { formatValue } from '../errors/format-value.ts'
-import { buildCollectionRoute, isDefinition, toCollection } from './collection.ts'
+import { BadOption } from '../errors/errors.ts'
+import { buildCollectionRoute } from './collection.ts'
 import type { Collection, Definition, Served, ServedCollections, ServiceInfo } from './collection.ts'
 import type { Transaction } from './definition.ts'
 import { LinkFailures } from './link-failures.ts'
 import type { Neighbors } from './links.ts'
+
+/** Returns the methods to call a collection of the app from code. */
+export type OpenCollection = <Item extends object, Adds>(
+  app: FastifyInstance,
+  definition: Definition<Item, Adds>,
+  transaction?: Transaction
+) => CollectionCalls<Item, Adds>
 
 /** A collection of the app. */
 export interface Registered {
@@ -110,9 +115,13 @@ function addNeighbor (app: FastifyInstance, collection: Collection): Neighbors {
 
 /**
  * Adds a collection to those of the app, and returns it as this app serves it. Another app may serve the same
- * definition with other neighbors, so the two share no views.
+ * definition with other neighbors, so the two share no views and no actions.
  */
-export function registerCollection (app: FastifyInstance, definition: Collection): Collection {
+export function registerCollection (
+  app: FastifyInstance,
+  definition: Collection,
+  openCollection: OpenCollection
+): Collection {
   checkRowLayers(app, definition)
   const served: ServedCollections = { findServed: (baseStorage) => findServed(app, baseStorage) }
   const collection = Object.freeze({
@@ -127,7 +136,8 @@ export function registerCollection (app: FastifyInstance, definition: Collection
         return openCollection(app, other, transaction)
       }
     },
-    views: new Map()
+    views: new Map(),
+    bound: new Map()
   })
   getRegistered(app).push({
     path: app.prefix + buildCollectionRoute(collection),
@@ -159,32 +169,4 @@ function checkRowLayers (app: FastifyInstance, collection: Collection): void {
 function findServed (app: FastifyInstance, baseStorage: object): Served | undefined {
   const served = getRegistered(app).filter(({ collection }) => collection.baseStorage === baseStorage)
   return served.find(({ collection }) => collection.attached.parent === undefined) ?? served[0]
-}
-
-/** Returns the methods to call a collection of the app from code. */
-export function openCollection<Item extends object, Adds> (
-  app: FastifyInstance,
-  definition: Definition<Item, Adds>,
-  transaction?: Transaction
-): CollectionCalls<Item, Adds> {
-  if (!isDefinition(definition)) {
-    const hint = `Pass the definition, as in app.collection(users), not ${formatValue(definition)}.`
-    throw new NoDefinition('collection()', hint)
-  }
-  const { attached, name } = toCollection(definition)
-  return createCalls<Item, Adds>({
-    name,
-    log: app.log,
-    transaction,
-    hasRelations: attached.relations.size > 0,
-    actions: attached.actions,
-    bulk: attached.bulk,
-    aggregate: attached.aggregate,
-    findCollection () {
-      // The definition may have been copied to add register options. Its features are the same object.
-      const served = getRegistered(app).find(({ collection }) => collection.attached === attached)
-      if (served === undefined) throw new NotRegistered(name)
-      return served.collection
-    }
-  })
 }

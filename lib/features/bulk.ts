@@ -4,7 +4,7 @@ import { createRemoveMany, createUpdateMany, createWriteMany } from '../engine/w
 import { formatValue } from '../errors/format-value.ts'
 import { Problem, problem } from '../http/problems.ts'
 import type { Feature } from '../engine/feature.ts'
-import type { DescribedContents, OperationObject } from '../openapi/operation-object.ts'
+import type { DescribedContents, OperationObject } from '../engine/operation-object.ts'
 
 export type { AddedBulk } from '../engine/action-info.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../storage/contract.ts'
+import type { JsonSchema } from './json-schema.ts'
 
 // Finds the schemas inside a schema, and resolves references.
 

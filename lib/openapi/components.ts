@@ -1,3 +1,4 @@
+import type { ComponentKind, DescribedComponents, Reference } from '../engine/operation-object.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { toOpenApi30 } from './version-3-0.ts'
 
@@ -10,12 +11,8 @@ export interface OpenApi {
   readonly paths: Record<string, Record<string, unknown>>
 }
 
-export interface Reference extends JsonSchema { readonly $ref: string }
-
-type ComponentKind = 'schemas' | 'responses' | 'headers' | 'parameters'
-
 /** The components of one document. Components of the app keep their names. */
-export class Components {
+export class Components implements DescribedComponents {
   /** Whether the version of the document has the method QUERY: 3.2 or later. */
   readonly supportsQuery: boolean
   readonly #document: OpenApi

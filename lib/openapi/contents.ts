@@ -13,7 +13,7 @@ import { buildJsonPatchExample, jsonPatchSchema } from './json-patch.ts'
 import { getSchemaNames, toPascalCase } from './names.ts'
 import type { SchemaNames } from './names.ts'
 import { buildQueryExample, describeQuery } from './query-content.ts'
-import type { Content, DescribedContents } from './operation-object.ts'
+import type { Content, DescribedContents } from '../engine/operation-object.ts'
 import { findRelated } from './related.ts'
 import { addSchemaComponent } from './schema.ts'
 

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../storage/contract.ts'
-import type { Components, Reference } from './components.ts'
+import type { DescribedComponents, Reference } from '../engine/operation-object.ts'
 import { toPascalCase } from './names.ts'
 
 // The headers of requests and responses.
@@ -134,7 +134,7 @@ export type ResponseHeader = keyof typeof responseHeaders
 
 /** Describes the headers of a response, by name. */
 export function describeHeaders (
-  components: Components,
+  components: DescribedComponents,
   names: readonly ResponseHeader[]
 ): Record<string, Reference> {
   return Object.fromEntries(names.map((name) => (
@@ -177,7 +177,7 @@ const requestHeaders: Readonly<Record<RequestHeader, Header>> = {
 
 /** Describes the headers of a request. A required header is a separate component. */
 export function describeHeaderParameters (
-  components: Components,
+  components: DescribedComponents,
   names: readonly RequestHeader[],
   required: readonly RequestHeader[]
 ): Reference[] {

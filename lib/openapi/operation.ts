@@ -1,5 +1,5 @@
 import type { CustomAction } from '../engine/action-info.ts'
-import type { Content, OperationObject } from './operation-object.ts'
+import type { Content, OperationObject } from '../engine/operation-object.ts'
 import { buildResponses, requiresMatch } from './responses.ts'
 import type { OperationContext } from './responses.ts'
 import type { Components } from './components.ts'

@@ -3,7 +3,7 @@ import { getStatusPhrase, problems } from '../http/problems.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import { describeHeaders, maxHeaderSize } from './headers.ts'
 import type { ResponseHeader } from './headers.ts'
-import type { Components, Reference } from './components.ts'
+import type { DescribedComponents, Reference } from '../engine/operation-object.ts'
 import { toPascalCase } from './names.ts'
 
 // The content of problem responses: RFC 9457.
@@ -59,18 +59,18 @@ const headersByStatus: Readonly<Record<number, readonly ResponseHeader[]>> = {
   503: ['Retry-After']
 }
 
-function getHeaders ({ supportsQuery }: Components, status: number): ResponseHeader[] {
+function getHeaders ({ supportsQuery }: DescribedComponents, status: number): ResponseHeader[] {
   const headers: ResponseHeader[] = ['Link', 'Cache-Control', 'Vary', ...headersByStatus[status] ?? []]
   return supportsQuery && (status === 400 || status === 415) ? [...headers, 'Accept-Query'] : headers
 }
 
 /** Describes the content of problems. */
-export function describeProblem (components: Components): Reference {
+export function describeProblem (components: DescribedComponents): Reference {
   return components.reference('schemas', 'Problem', buildProblemSchema)
 }
 
 /** Describes the response of a status, with all its problems. */
-export function describeProblemResponse (components: Components, status: number): Reference {
+export function describeProblemResponse (components: DescribedComponents, status: number): Reference {
   const name = toPascalCase(getStatusPhrase(status))
   return components.reference('responses', name, () => {
     const rows = Object.entries(problems).filter(([name, row]) => {

@@ -1,6 +1,6 @@
 import type { Collection } from '../engine/collection.ts'
 import type { ActionInfo, CustomAction } from '../engine/action-info.ts'
-import type { Content, ResponseObject } from './operation-object.ts'
+import type { Content, ResponseObject } from '../engine/operation-object.ts'
 import type { Rule } from '../engine/access/rules.ts'
 import type { Components } from './components.ts'
 import type { Contents } from './contents.ts'

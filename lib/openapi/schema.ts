@@ -1,7 +1,8 @@
 import { textPattern } from '../formats/format.ts'
 import { getBranches, isSchema, resolveSchema } from '../json-schema/subschemas.ts'
 import type { JsonSchema } from '../storage/contract.ts'
-import type { Components, Reference } from './components.ts'
+import type { Components } from './components.ts'
+import type { Reference } from '../engine/operation-object.ts'
 import { toPascalCase } from './names.ts'
 
 // Converts schemas for OpenAPI 3.1: JSON Schema 2020-12, with references into the document.

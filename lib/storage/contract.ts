@@ -1,6 +1,10 @@
 // What a storage is called with and what it returns. Types only: an implementation imports nothing else of this
 // library.
 
+import type { JsonSchema } from '../json-schema/json-schema.ts'
+
+export type { JsonSchema }
+
 /** The value in the URI of an item. */
 export type Id = string | number
 
@@ -496,15 +500,6 @@ export interface Shape {
   readonly lists?: { readonly order: readonly Order[], readonly filter: readonly string[] }
   /** Returns the item with canonical date-times: for items that do not come from a request, such as seeds. */
   readonly canonical?: <Item>(item: Item) => Item
-}
-
-/** A JSON Schema. */
-export interface JsonSchema {
-  readonly [keyword: string]: unknown
-  readonly type?: string | readonly string[]
-  readonly format?: string
-  readonly properties?: Readonly<Record<string, JsonSchema>>
-  readonly required?: readonly string[]
 }
 
 /** What a definition is given as its storage: `memory()`, `sqlite(database)`, or a function of the app. */

@@ -10,6 +10,7 @@ import type { HookOptions, ProblemError } from '../../lib/index.ts'
 import type { Shape, Storage } from '../../lib/storage/index.ts'
 import { action } from '../../lib/features/action.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
+import { describeLayers } from '../../lib/features/index.ts'
 import { redirects } from '../../lib/features/redirects.ts'
 import { softDelete } from '../../lib/features/soft-delete.ts'
 import { timeout } from '../../lib/features/timeout.ts'
@@ -1112,4 +1113,31 @@ test('mistakes are refused when the action is added', (t) => {
   const dated = Type.Object({ at: Type.String({ format: 'date-time', maxLength: 20 }) })
   t.doesNotThrow(() => base.with(action('a', { run, input: dated })))
   t.end()
+})
+
+test('two apps that serve the same definition call the collections of their own', async (t) => {
+  const Note = Type.Object({ id: Type.String({ format: 'uuid' }), text: Type.String() })
+  const logs = define({ name: 'logs', schema: Note, storage: memory() })
+  const notes = define({ name: 'notes', schema: Note, storage: memory() }).with(action('log', {
+    on: 'collection',
+    output: Type.Object({ count: Type.Integer() }),
+    async run ({ getCollection }) {
+      await getCollection(logs).create({ text: 'called' })
+      return { output: { count: 1 } }
+    }
+  }))
+  // Its functions are composed before an app serves it.
+  describeLayers(notes)
+  const open = async (definitions: ReadonlyArray<typeof logs | typeof notes>) => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await app.register(registry)
+    for (const definition of definitions) await app.register(collection, definition)
+    return app
+  }
+  const [without, full] = [await open([notes]), await open([notes, logs])]
+  const call = async (app: FastifyInstance) => (await app.inject({ method: 'POST', url: '/notes/log' })).statusCode
+  t.strictSame([await call(without), await call(full), await call(without)], [500, 200, 500])
+  t.strictSame(await full.collection(notes).log({}), { count: 1 })
+  t.equal((await full.inject('/logs')).json().length, 2)
 })

@@ -10,7 +10,7 @@ import { formatValue } from '../../errors/format-value.ts'
 import { isObject } from '../../http/json-value.ts'
 import type { RouteOptions } from '../../engine/definition.ts'
 import type { ServedCollection } from '../../engine/registry.ts'
-import { getRouteOptions, registerOptions } from '../http/route-options.ts'
+import { getRouteOptions, registerOptions } from '../../engine/route-options.ts'
 import { getParts } from './targets.ts'
 
 // The options of the plugin `batch`, and the checks at boot.

@@ -39,7 +39,7 @@ import {
   toError
 } from './headers.ts'
 import type { AcceptedContent } from './headers.ts'
-import { getRouteOptions, mergeRouteOptions, omitHooks } from './route-options.ts'
+import { getRouteOptions, mergeRouteOptions, omitHooks } from '../../engine/route-options.ts'
 
 /**
  * Adds the routes of a collection: two URLs, six actions, OPTIONS, and 405 for every other method of the server.

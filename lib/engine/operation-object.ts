@@ -3,6 +3,18 @@ import type { JsonSchema } from '../storage/contract.ts'
 /** The content of a message, by media type. */
 export type Content = Readonly<Record<string, { readonly schema: JsonSchema, readonly example?: unknown }>>
 
+export interface Reference extends JsonSchema { readonly $ref: string }
+
+export type ComponentKind = 'schemas' | 'responses' | 'headers' | 'parameters'
+
+/** What several operations of a document refer to. */
+export interface DescribedComponents {
+  /** Whether the version of the document has the method QUERY: 3.2 or later. */
+  readonly supportsQuery: boolean
+  /** Returns a reference to a component, and builds the component on the first call. */
+  reference (kind: ComponentKind, name: string, build: (self: Reference) => unknown): Reference
+}
+
 /** What the messages of a collection contain. */
 export interface DescribedContents {
   /** An item, as responses have it. */

@@ -1,7 +1,7 @@
-import type { ActionName } from '../../engine/action.ts'
-import type { ActionInfo } from '../../engine/action-info.ts'
-import type { HttpOptions } from '../../engine/collection.ts'
-import type { RouteOptions } from '../../engine/definition.ts'
+import type { ActionName } from './action.ts'
+import type { ActionInfo } from './action-info.ts'
+import type { HttpOptions } from './collection.ts'
+import type { RouteOptions } from './definition.ts'
 
 const hooks = [
   'onRequest',
