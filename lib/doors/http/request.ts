@@ -19,7 +19,15 @@ import { parseQueryContent } from '../../query/query-content.ts'
 import { parseContent, readContent, readInput } from './content.ts'
 import type { Presentation } from './presentation.ts'
 
-interface RequestParts {
+/** What the door has found out about a request; the rest is in the request of Fastify. */
+type RequestParts = Pick<
+  HttpRequest,
+  | 'collection' | 'action' | 'path' | 'search' | 'segment' | 'place' | 'mediaType' | 'format' | 'access'
+  | 'presentation' | 'requiresMatch' | 'preferences' | 'context' | 'original'
+>
+
+/** An HTTP request of an action: what its operation and its response need of it. */
+export class HttpRequest implements Input {
   readonly collection: Collection
   readonly action: ActionInfo
   /** The path of the collection or the item, as the client sent it. */
@@ -30,35 +38,17 @@ interface RequestParts {
   readonly segment: string
   /** What the URI of a nested collection says about its items. */
   readonly place: Place | undefined
+  readonly query: Readonly<Record<string, unknown>>
+  readonly headers: IncomingHttpHeaders
   /** That of the content, in lower case and without parameters. */
   readonly mediaType: string | undefined
+  readonly content: Buffer | undefined
   /** The format of the response. */
   readonly format: Format
   /** What the caller may do and see. */
   readonly access: Access
   readonly presentation: Presentation
   /** Whether a write needs a precondition. */
-  readonly requiresMatch: boolean
-  readonly preferences: Preferences
-  readonly context: AbortableContext
-  readonly original: FastifyRequest
-}
-
-/** An HTTP request of an action: what its operation and its response need of it. */
-export class HttpRequest implements RequestParts, Input {
-  readonly collection: Collection
-  readonly action: ActionInfo
-  readonly path: string
-  readonly search: string
-  readonly segment: string
-  readonly place: Place | undefined
-  readonly query: Readonly<Record<string, unknown>>
-  readonly headers: IncomingHttpHeaders
-  readonly mediaType: string | undefined
-  readonly content: Buffer | undefined
-  readonly format: Format
-  readonly access: Access
-  readonly presentation: Presentation
   readonly requiresMatch: boolean
   readonly preferences: Preferences
   readonly context: AbortableContext
