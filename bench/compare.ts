@@ -1,16 +1,16 @@
 // Compares this checkout with another one in a single run: old and new are driven in turn, and CPU time per request
-// is compared.
+// and what a request allocates are compared.
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { setups } from './contestants.ts'
 import { serve } from './databases.ts'
-import { isAwake, measure, type Contender, type Workload } from './measure.ts'
+import { isAwake, measure, measureAllocation, type Contender, type Workload } from './measure.ts'
 import { text } from './printer.ts'
 import { end, launch, launchServer, receive } from './process.ts'
 import { share } from './report.ts'
 import { commonScenarios, scenarios } from './scenarios.ts'
-import { ratio } from './statistics.ts'
+import { ratio, spread } from './statistics.ts'
 
 /** V8 has compiled most of the code by then. On a slow machine that takes longer than the seconds of the warm-up. */
 const warmTurns = 15_000
@@ -58,6 +58,7 @@ async function start (name: 'old' | 'new'): Promise<Contender> {
 
 async function compare (scenario: string): Promise<string[]> {
   const cpu: Record<'old' | 'new', number[]> = { old: [], new: [] }
+  const bytes: Record<'old' | 'new', number[]> = { old: [], new: [] }
   const workload: Workload = {
     scenario,
     table: 'scenarios',
@@ -83,15 +84,19 @@ async function compare (scenario: string): Promise<string[]> {
         cpu[name].push(sample.cpu)
       }
     }
-    for (const {
-      contender: { server }
-    } of sides) {
-      await end(server)
+    for (const { name, contender } of sides) {
+      bytes[name].push(await measureAllocation(driver, contender, workload))
+      await end(contender.server)
     }
   }
   const compared = ratio(cpu.old, cpu.new)
   const slower = compared.median < tolerated && compared.high < 1
-  return [scenario, share(compared), slower ? 'slower' : '']
+  const [before, after] = [spread(bytes.old).median, spread(bytes.new).median]
+  return [scenario, share(compared), slower ? 'slower' : '', toKilobytes(before), toKilobytes(after)]
+}
+
+function toKilobytes (bytes: number): string {
+  return (bytes / 1000).toFixed(2)
 }
 
 if (other === undefined) {
@@ -110,4 +115,4 @@ await close()
 text.title(
   `CPU time per request of ${values.setup} over ${values.store}, ${values.against ?? 'old'} / new: above 1 is faster (median and quartiles of ${values.launches} launches)`
 )
-text.table([['scenario', 'old / new', ''], ...lines])
+text.table([['scenario', 'old / new', '', 'kB allocated, old', 'new'], ...lines])
