@@ -32,7 +32,7 @@ import { prepareReply, noStore, prepareProblem, safeMethods, setHeaders } from '
 import type { ProblemSource } from './reply.ts'
 import { addDescriptionLink } from './links.ts'
 import { present } from './presentation.ts'
-import { HttpRequest, normalizePath } from './request.ts'
+import { HttpRequest } from './request.ts'
 
 interface HandlerOptions {
   readonly run: Action
@@ -90,7 +90,6 @@ export function createHandler (
       const request = new HttpRequest({
         collection,
         action,
-        ...readTarget(incoming, action),
         place,
         access,
         context,
@@ -195,17 +194,3 @@ const responseHeaders = [
   'cache-groups',
   'cache-group-invalidation'
 ]
-
-/** Returns the path of the collection or the item, the query string, and the segment of the item. */
-function readTarget ({ url, params }: FastifyRequest, { path: suffix }: ActionInfo) {
-  const { id, '*': rest } = params as { id?: string, '*'?: string }
-  const queryStart = url.indexOf('?')
-  const path = normalizePath(url)
-  return {
-    // The client may have encoded characters of the name.
-    path: suffix === undefined ? path : path.slice(0, path.lastIndexOf('/')),
-    search: queryStart < 0 ? '' : url.slice(queryStart + 1),
-    // The wildcard comes first: a prefix may have a parameter `id` as well.
-    segment: rest ?? id ?? ''
-  }
-}

@@ -22,8 +22,8 @@ import type { Presentation } from './presentation.ts'
 /** What the door has found out about a request; the rest is in the request of Fastify. */
 type RequestParts = Pick<
   HttpRequest,
-  | 'collection' | 'action' | 'path' | 'search' | 'segment' | 'place' | 'mediaType' | 'format' | 'access'
-  | 'presentation' | 'requiresMatch' | 'preferences' | 'context' | 'original'
+  | 'collection' | 'action' | 'place' | 'mediaType' | 'format' | 'access' | 'presentation' | 'requiresMatch'
+  | 'preferences' | 'context' | 'original'
 >
 
 /** An HTTP request of an action: what its operation and its response need of it. */
@@ -55,12 +55,18 @@ export class HttpRequest implements Input {
   readonly original: FastifyRequest
 
   constructor (parts: RequestParts) {
-    const { original } = parts
+    const { action, original } = parts
+    const { url } = original
+    const { id, '*': rest } = original.params as { id?: string, '*'?: string }
+    const queryStart = url.indexOf('?')
+    const path = normalizePath(url)
     this.collection = parts.collection
-    this.action = parts.action
-    this.path = parts.path
-    this.search = parts.search
-    this.segment = parts.segment
+    this.action = action
+    // The client may have encoded characters of the name.
+    this.path = action.path === undefined ? path : path.slice(0, path.lastIndexOf('/'))
+    this.search = queryStart < 0 ? '' : url.slice(queryStart + 1)
+    // The wildcard comes first: a prefix may have a parameter `id` as well.
+    this.segment = rest ?? id ?? ''
     this.place = parts.place
     this.query = original.query as Readonly<Record<string, unknown>>
     this.headers = original.headers

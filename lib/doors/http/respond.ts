@@ -45,24 +45,16 @@ export function respond (request: HttpRequest, rendering: Rendering, writer: Wri
   }
 }
 
-/** The response to a read, before its content is written: a 304 needs only its headers. */
-interface Draft {
-  readonly headers: Headers
-  readonly write: () => Formatted
-}
-
 type Read = ItemRendering | ListRendering | OutputRendering
 
-/** Sends what was read, or 304 if the client has it already. */
-function sendDraft (request: HttpRequest, rendering: Read, { headers, write }: Draft): Result {
-  if (isConditional(request.headers)) {
-    const date = rendering.kind === 'item' ? rendering.modified : undefined
-    const modified = getRepresentationDate(request.presentation, date)
-    const isKnown = isNotModified(request, { tag: headers.etag!, modified })
-    if (isKnown instanceof Problem) return isKnown
-    if (isKnown) return addDependence(request, rendering, notModified(headers))
-  }
-  return addDependence(request, rendering, ok(write(), headers))
+/** Returns 304 if the client has what was read already, or 412. It is asked before the content is written. */
+function findKnown (request: HttpRequest, rendering: Read, headers: Headers): Result | undefined {
+  if (!isConditional(request.headers)) return undefined
+  const date = rendering.kind === 'item' ? rendering.modified : undefined
+  const modified = getRepresentationDate(request.presentation, date)
+  const isKnown = isNotModified(request, { tag: headers.etag!, modified })
+  if (isKnown instanceof Problem) return isKnown
+  return isKnown ? addDependence(request, rendering, notModified(headers)) : undefined
 }
 
 /**
@@ -86,7 +78,9 @@ function addDependence ({ collection }: HttpRequest, { dependsOn, isPrivate }: R
 function respondWithItem (request: HttpRequest, rendering: ItemRendering, writer: Writer): Result {
   const headers = { 'content-type': request.format.mediaType }
   addItemHeaders(request, rendering, { path: findCollectionPath(request), headers })
-  return sendDraft(request, rendering, { headers, write: () => writeItem(request, rendering, writer) })
+  const known = findKnown(request, rendering, headers)
+  if (known !== undefined) return known
+  return addDependence(request, rendering, ok(writeItem(request, rendering, writer), headers))
 }
 
 /** The path of the collection that the target belongs to. */
@@ -185,25 +179,23 @@ function respondWithPage (request: HttpRequest, rendering: ListRendering, { writ
   const { query, listQuery, lists } = found
   const limited = rendering.showAll(format.embed?.write)
   if (limited instanceof Problem) return limited
-  const { page, items } = limited
+  const { page } = limited
   const equivalent = action.takes === 'query' ? buildEquivalentGet(lists, listQuery) : undefined
   const search = equivalent ?? request.search
   const uri = search === '' ? path : `${path}?${search}`
   const links = buildPageLinks(lists, { path, search }, { page, query, listQuery })
   const link = buildListLinkHeader(presentation, links)
-  return sendDraft(request, rendering, {
-    headers: {
-      etag: buildEtag(presentation, rendering.getVersion(page), format),
-      ...link !== undefined && { link },
-      ...page.total !== undefined && { 'x-total-count': String(page.total) },
-      'content-type': format.mediaType,
-      ...equivalent !== undefined && { 'content-location': uri }
-    },
-    write () {
-      const list = { self: { href: uri }, ...links }
-      return writeList(request, rendering, { writer, list, shown: { page, items } })
-    }
-  })
+  const headers = {
+    etag: buildEtag(presentation, rendering.getVersion(page), format),
+    ...link !== undefined && { link },
+    ...page.total !== undefined && { 'x-total-count': String(page.total) },
+    'content-type': format.mediaType,
+    ...equivalent !== undefined && { 'content-location': uri }
+  }
+  const known = findKnown(request, rendering, headers)
+  if (known !== undefined) return known
+  const list = { self: { href: uri }, ...links }
+  return addDependence(request, rendering, ok(writeList(request, rendering, { writer, list, shown: limited }), headers))
 }
 
 interface ListParts {
@@ -256,13 +248,11 @@ function writeOutput (request: HttpRequest, { output, schema }: OutputRendering,
 function respondWithOutput (request: HttpRequest, rendering: OutputRendering, writer: Writer): Result {
   const format = getOutputFormat(request)
   const content = writeOutput(request, rendering, writer)
-  return sendDraft(request, rendering, {
-    headers: {
-      etag: buildEtag(request.presentation, hashVersions(String(content)), format),
-      'content-type': format.mediaType
-    },
-    write: () => content
-  })
+  const headers = {
+    etag: buildEtag(request.presentation, hashVersions(String(content)), format),
+    'content-type': format.mediaType
+  }
+  return findKnown(request, rendering, headers) ?? addDependence(request, rendering, ok(content, headers))
 }
 
 /** An object that a write has returned. */
