@@ -105,17 +105,14 @@ export const auditRules: Readonly<Record<string, AuditRule>> = {
   FST_COLLECTION_AUDIT_RATE_LIMIT: {
     check: ({ collection: { http: { routes }, attached }, after, hasRateLimiter }) => {
       if (after.rateLimit) return undefined
-      const custom = [...attached.actions.values()].filter(({ route }) => hasRateLimit(route))
-      const [limited] = [
-        ...custom.map(({ name }) => `action("${name}")`),
-        ...Object.values(routes).some(hasRateLimit) ? ['routes'] : []
-      ]
-      if (limited === undefined) {
+      const custom = [...attached.actions.values()].find(({ route }) => hasRateLimit(route))
+      if (custom === undefined && !Object.values(routes).some(hasRateLimit)) {
         return hasRateLimiter && getRateLimit(routes.all) !== false
           ? '@fastify/rate-limit was registered after the collection, so that its requests are not limited'
           : undefined
       }
-      return `${limited} has config.rateLimit, but @fastify/rate-limit was not registered before the collection`
+      const place = custom === undefined ? 'routes' : `action("${custom.name}")`
+      return `${place} has config.rateLimit, but @fastify/rate-limit was not registered before the collection`
     },
     fix: 'Register @fastify/rate-limit before the collection, and await it'
   },

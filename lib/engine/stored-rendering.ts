@@ -38,35 +38,31 @@ export function storeRendering (rendering: Rendering, operation: Operation, maxL
     applied: rendering.applied,
     visibility: getVisibility(operation)
   }
-  const content = getContent(rendering)
-  const isKept = content !== undefined && Buffer.byteLength(JSON.stringify(content)) <= maxLength
-  return JSON.stringify({ ...about, ...storeContent(rendering, isKept) })
+  return JSON.stringify({ ...about, ...storeContent(rendering, maxLength) })
 }
 
-function getContent (rendering: Rendering): object | undefined {
-  switch (rendering.kind) {
-    case 'item': return rendering.hasContent ? rendering.show() : undefined
-    case 'list': return rendering.hasContent ? rendering.page.entries.map((entry) => rendering.show(entry)) : undefined
-    case 'output': return rendering.output
-    case 'empty':
-    case 'moved': return undefined
+function storeContent (rendering: Rendering, maxLength: number): Pick<Stored, 'item' | 'list' | 'output'> {
+  const limit = <Content extends object>(content: Content): Content | undefined => {
+    return Buffer.byteLength(JSON.stringify(content)) <= maxLength ? content : undefined
   }
-}
-
-function storeContent (rendering: Rendering, isKept: boolean): Pick<Stored, 'item' | 'list' | 'output'> {
   switch (rendering.kind) {
     case 'item': {
-      const { entry: { id }, itemVersion: version, modified } = rendering
-      return { item: { id, item: isKept ? rendering.show() : undefined, version, modified: modified?.toISOString() } }
+      const { entry: { id }, itemVersion: version, modified, hasContent } = rendering
+      const item = hasContent ? limit(rendering.show()) : undefined
+      return { item: { id, item, version, modified: modified?.toISOString() } }
     }
-    case 'list': return {
-      list: isKept
-        ? rendering.page.entries.map((entry) => {
-          return { id: entry.id, item: rendering.show(entry), version: rendering.getItemVersion(entry) }
-        })
-        : []
+    case 'list': {
+      const { page: { entries }, hasContent } = rendering
+      const items = hasContent ? limit(entries.map((entry) => rendering.show(entry))) : undefined
+      const list = items?.map((item, index) => {
+        return { id: entries[index]!.id, item, version: rendering.getItemVersion(entries[index]!) }
+      })
+      return { list: list ?? [] }
     }
-    case 'output': return isKept ? { output: rendering.output } : {}
+    case 'output': {
+      const output = limit(rendering.output)
+      return output === undefined ? {} : { output }
+    }
     // The key of an item that has moved is not kept.
     case 'empty':
     case 'moved': return {}

@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import fc from 'fast-check'
@@ -13,6 +14,7 @@ import { mysql } from '../../lib/storage/mysql.ts'
 import { postgres } from '../../lib/storage/postgres.ts'
 import { registry } from '../../lib/app/registry.ts'
 import { memory } from '../../lib/storage/memory.ts'
+import { sqlite } from '../../lib/storage/sqlite.ts'
 import { action } from '../../lib/features/action.ts'
 import { idempotency } from '../../lib/features/idempotency.ts'
 import { bulk } from '../../lib/features/bulk.ts'
@@ -847,4 +849,25 @@ test('a call from code with the key of an earlier one is done once', async (t) =
   t.match(await codeOf(app.collection(plain).create({ amount: 1 }, with1)), refused)
   const inTransaction = calls.transaction(async (transaction) => calls.create({ amount: 1 }, { ...with1, transaction }))
   t.match(await codeOf(inTransaction), refused)
+})
+
+test('keys of calls belong to one collection, also if two share a table', async (t) => {
+  const Note = Type.Object({ id: Type.String({ format: 'uuid' }), text: Type.String() })
+  const database = new DatabaseSync(':memory:')
+  const storage = sqlite(database, { table: 'notes' })
+  const options = { schema: Note, storage } as const
+  const [notes, drafts] = [
+    define({ ...options, name: 'notes' }).with(idempotency()),
+    define({ ...options, name: 'drafts' }).with(idempotency())
+  ]
+  await storage.createTable(notes)
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(registry)
+  await app.register(collection, notes)
+  await app.register(collection, drafts)
+  await app.ready()
+  const first = await app.collection(notes).create({ text: 'a' }, { idempotencyKey: '1' })
+  const other = await app.collection(drafts).create({ text: 'a' }, { idempotencyKey: '1' })
+  t.not(other.id, first.id)
 })

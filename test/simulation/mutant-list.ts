@@ -477,8 +477,8 @@ const features = [
     },
     {
       promise: 'what the first caller did not see is not kept',
-      old: 'item: isKept ? rendering.show() : undefined, version, modified',
-      next: 'item: isKept ? rendering.entry.item : undefined, version, modified'
+      old: 'const item = hasContent ? limit(rendering.show()) : undefined',
+      next: 'const item = hasContent ? limit(rendering.entry.item) : undefined'
     }
   ]),
   ...inFile('features/soft-delete.ts', ['features/soft-delete'], [

@@ -342,10 +342,12 @@ async function openCall (
   // Code decides itself whether it needs a precondition.
   const conditions = { headers: { 'if-match': ifMatch }, format, presentation, requiresMatch: false }
   const bound = bindAction(collection, action, { door: 'code', isJoined: transaction !== undefined })
-  if (idempotencyKey !== undefined) checkKey(bound, idempotencyKey)
+  const keyed = idempotencyKey === undefined
+    ? undefined
+    : toKeyed(bound, idempotencyKey, [action.key, id, content, given.value])
   const operation = new Operation(bound, access, {
     input: {
-      getKeyed: () => toKeyed(idempotencyKey, [collection.name, action.key, id, content, given.value]),
+      getKeyed: () => keyed,
       getRawQuery: () => given.value,
       parseQuery: ({ lists }) => given.parse(lists, given.value),
       parseContent: () => parsed,
@@ -439,19 +441,17 @@ function checkOptions (options: object): void {
 
 const maxKeyLength = 255
 
-/** Without the feature, the call would be done each time. */
-function checkKey ({ collection, action, steps }: BoundAction, key: unknown): void {
+/** Refuses a key that nothing would look at: the call would be done each time. */
+function toKeyed ({ collection, action, steps }: BoundAction, key: unknown, requested: readonly unknown[]): Keyed {
   if (typeof key !== 'string' || key === '' || key.length > maxKeyLength) {
     throw new TypeError(`idempotencyKey is ${formatValue(key)}. Make it a text of 1 to ${maxKeyLength} characters.`)
   }
-  if (steps.layers.authorized.includes('idempotency')) return
+  if (steps.layers.authorized.includes('idempotency')) {
+    const fingerprint = digest([JSON.stringify(requested)])
+    return { key, place: `calls of ${collection.name}`, fingerprint, headers: {} }
+  }
   throw new TypeError(`The action ${action.key} of ${collection.name} takes no idempotencyKey. Calls that would do ` +
     'something else when they are repeated do, outside of a transaction, if the collection has idempotency().')
-}
-
-function toKeyed (key: string | undefined, parts: readonly unknown[]): Keyed | undefined {
-  if (key === undefined) return undefined
-  return { key, place: 'code', fingerprint: digest([JSON.stringify(parts)]), headers: {} }
 }
 
 /** Returns a copy of the value as JSON has it, with the checks for content of requests. */

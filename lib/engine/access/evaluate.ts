@@ -10,7 +10,7 @@ import type { AccessContext, AccessRules, Protected, Rule } from './rules.ts'
 
 // Whether a caller may do something: what `access.allow` says, for all doors.
 
-/** Who calls: whoever sends the request or, without one, the caller that code names. An operation is one. */
+/** Who calls: the client of the request or, without one, the caller that code names. An operation is one. */
 export interface Source {
   readonly caller: Caller | undefined
   readonly request: FastifyRequest | undefined
