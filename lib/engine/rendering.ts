@@ -19,7 +19,7 @@ export type ShownType = Pick<ItemType, 'hidden' | 'id' | 'schema' | 'timestamps'
 /** For whom an outcome is rendered: mostly the operation itself. */
 export interface Viewer extends Pick<Operation, 'action' | 'isApp' | 'prefers'> {
   readonly view: { readonly type: ShownType }
-  /** Whether what was written may be shown. */
+  /** Whether what was written is not shown, whatever the caller prefers. */
   readonly hidesContent?: boolean
 }
 
@@ -171,6 +171,8 @@ export interface OutputRendering extends Dependent {
 export interface EmptyRendering extends Dependent {
   readonly kind: 'empty'
   readonly status: 204
+  /** Whether there was an output that the caller does not see any more. */
+  readonly hidesOutput?: boolean
 }
 
 /** The item has another id, or another URI. */

@@ -91,7 +91,8 @@ export function restoreRendering (text: string, operation: Operation): Rendering
     return new ListRendering({ entries: list.map(toEntry), more: false }, createViewer(list.length > 0))
   }
   const applied = isMinimal ? 'minimal' : stored.applied
-  if (output === undefined || isMinimal || !isVisible) return createEmpty(applied)
+  if (output === undefined || isMinimal) return createEmpty(applied)
+  if (!isVisible) return { ...createEmpty(applied), hidesOutput: true }
   const schema = action.custom?.output ?? buildMatchedSchema(type)
   return { kind: 'output', status: 200, output, schema, applied, dependsOn: undefined, isPrivate: false }
 }

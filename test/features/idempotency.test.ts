@@ -825,6 +825,13 @@ test('a call from code with the key of an earlier one is done once', async (t) =
   t.equal(await codeOf(calls.create({ amount: 1, secret: 'a' }, { ...with1, caller: 'ada' })), 'forbidden')
   shows = true
 
+  const asAda = { idempotencyKey: 'hidden output', caller: 'ada' }
+  const figure = await calls.figure(own.id, {}, asAda)
+  t.strictSame(figure, { amount: 1 })
+  shows = false
+  t.equal(await codeOf(calls.figure(own.id, {}, asAda)), 'forbidden', 'an output')
+  shows = true
+
   const twice = async <Result> (call: () => Promise<Result>) => [await call(), await call()] as const
   const amountOf = async () => (await calls.read(first.id)).item.amount
   const text = 'a'.repeat(2_000_000)

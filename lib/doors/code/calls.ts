@@ -369,7 +369,10 @@ async function run (operation: Operation): Promise<Rendering | Problem> {
   const outcome = await operation.steps.run(operation)
   if (outcome instanceof Problem) return outcome
   const rendering = render(outcome, operation)
-  if (outcome.kind !== 'replayed' || !('hasContent' in rendering) || rendering.hasContent) return rendering
+  const isHidden = rendering.kind === 'empty'
+    ? rendering.hidesOutput === true
+    : 'hasContent' in rendering && !rendering.hasContent
+  if (outcome.kind !== 'replayed' || !isHidden) return rendering
   return problem('forbidden', {
     detail: 'An earlier call has done this, and the caller no longer sees all that it returned.'
   })
