@@ -1,11 +1,8 @@
 import type { PropertyOf } from '../schema/static.ts'
-import type { Scalar } from '../storage/contract.ts'
+import type { Condition, Scalar } from '../storage/contract.ts'
 
 /** What a condition does with a property: `total.gte`. */
-export type FilterOperator =
-  | 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'nin' | 'like' | 'ilike' | 'null'
-  /** Of arrays. */
-  | 'contains' | 'overlaps'
+export type FilterOperator = Condition['is']
 
 /** Conditions about the properties of an item. */
 export type PropertyConditions<Item> = {

@@ -3,6 +3,7 @@ import { getFilterKeys } from '../query/conditions.ts'
 import type { FilterKey } from '../query/conditions.ts'
 import { maxCursorLength } from '../query/cursor.ts'
 import { maxOffset, maxSearchLength } from '../query/lists.ts'
+import { operators } from '../query/operators.ts'
 import { getItemParameters } from '../query/query-string.ts'
 import type { ActionInfo, AggregateAction } from '../engine/action-info.ts'
 import type { JsonSchema } from '../storage/contract.ts'
@@ -81,24 +82,8 @@ function getSchemas (lists: Lists, operation: OperationName): Record<string, Jso
   return schemas
 }
 
-const conditions: Readonly<Record<FilterKey['is'], string>> = {
-  eq: 'equals this value',
-  ne: 'differs from this value or is null',
-  lt: 'is less than this value',
-  lte: 'is less than or equal to this value',
-  gt: 'is greater than this value',
-  gte: 'is greater than or equal to this value',
-  in: 'is one of these values',
-  nin: 'is none of these values or is null',
-  like: 'matches this pattern: * matches any characters, \\ escapes the next one',
-  ilike: 'matches this pattern, whatever the case of letters: * matches any characters, \\ escapes the next one',
-  null: 'is null or missing (true), or is neither (false)',
-  contains: 'contains this value',
-  overlaps: 'contains one of these values'
-}
-
 export function describeFilter ({ property, is, takes, schema: { description, ...schema } }: FilterKey): JsonSchema {
-  const condition = `Only items whose ${property} ${conditions[is]}`
+  const condition = `Only items whose ${property} ${operators[is].means}`
   const hasDescription = typeof description === 'string' && takes !== 'pattern'
   return { ...limitValues(schema), description: hasDescription ? `${condition}. ${description}` : condition }
 }

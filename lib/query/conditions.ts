@@ -4,38 +4,11 @@ import { normalizeOperand } from '../schema/date-times.ts'
 import { rangeMessages } from '../schema/ranges.ts'
 import { getValidator } from '../schema/validation.ts'
 import { joinNames } from './join-names.ts'
+import { canUse, getOperators, isOperator, operators } from './operators.ts'
+import type { OperandKind, OperatorName } from './operators.ts'
 import type { QueryableProperty } from './queryable.ts'
 
-type Operator = Condition['is']
 type Type = QueryableProperty['type']
-type OperandKind = 'value' | 'values' | 'pattern' | 'boolean'
-
-const anyType: ReadonlySet<Type> = new Set(['string', 'number', 'integer', 'boolean'])
-const orderedTypes: ReadonlySet<Type> = new Set(['string', 'number', 'integer'])
-const stringType: ReadonlySet<Type> = new Set(['string'])
-
-interface OperatorInfo {
-  readonly types: ReadonlySet<Type>
-  readonly takes: OperandKind
-  /** Whether it compares scalars, arrays or both. */
-  readonly of: 'scalar' | 'array' | 'both'
-}
-
-const operators: Readonly<Record<Operator, OperatorInfo>> = {
-  eq: { types: anyType, takes: 'value', of: 'scalar' },
-  ne: { types: anyType, takes: 'value', of: 'scalar' },
-  lt: { types: orderedTypes, takes: 'value', of: 'scalar' },
-  lte: { types: orderedTypes, takes: 'value', of: 'scalar' },
-  gt: { types: orderedTypes, takes: 'value', of: 'scalar' },
-  gte: { types: orderedTypes, takes: 'value', of: 'scalar' },
-  in: { types: anyType, takes: 'values', of: 'scalar' },
-  nin: { types: anyType, takes: 'values', of: 'scalar' },
-  like: { types: stringType, takes: 'pattern', of: 'scalar' },
-  ilike: { types: stringType, takes: 'pattern', of: 'scalar' },
-  null: { types: anyType, takes: 'boolean', of: 'both' },
-  contains: { types: anyType, takes: 'value', of: 'array' },
-  overlaps: { types: anyType, takes: 'values', of: 'array' }
-}
 
 /** Databases limit the number of values in a statement. */
 export const maxValues = 1000
@@ -47,7 +20,7 @@ const maxWildcards = 5
 /** The left side of a condition, such as `price.gte`. `price` alone means `price.eq`. */
 export interface FilterKey {
   readonly property: string
-  readonly is: Operator
+  readonly is: OperatorName
   /** The schema of the operand. */
   readonly schema: JsonSchema
   readonly takes: OperandKind
@@ -74,10 +47,6 @@ function splitKey (name: string, properties: QueryableProperties): SplitKey {
   return { queryable: dot < 0 ? undefined : properties.get(name.slice(0, dot)), is: name.slice(dot + 1) }
 }
 
-function isOperator (name: string): name is Operator {
-  return Object.hasOwn(operators, name)
-}
-
 /** Returns a sentence that lists the keys a client could have meant. */
 export function suggestKeys (name: string, properties: QueryableProperties): string {
   const queryable = properties.get(name) ?? splitKey(name, properties).queryable
@@ -85,19 +54,7 @@ export function suggestKeys (name: string, properties: QueryableProperties): str
   return `${queryable.property} can be followed by: ${getOperators(queryable).map((is) => `.${is}`).join(', ')}.`
 }
 
-function getOperators (queryable: QueryableProperty): Operator[] {
-  return (Object.keys(operators) as Operator[]).filter((is) => canUse(queryable, is))
-}
-
-const orderOperators: ReadonlySet<Operator> = new Set<Operator>(['lt', 'lte', 'gt', 'gte'])
-
-function canUse ({ type, isArray, ordered, isNeverNull }: QueryableProperty, is: Operator): boolean {
-  if (is === 'null' && isNeverNull === true) return false
-  const { types, of } = operators[is]
-  return types.has(type) && of !== (isArray ? 'scalar' : 'array') && (ordered || !orderOperators.has(is))
-}
-
-function createKey ({ property, type, schema }: QueryableProperty, is: Operator): FilterKey {
+function createKey ({ property, type, schema }: QueryableProperty, is: OperatorName): FilterKey {
   const { takes } = operators[is]
   return { property, is, takes, type, schema: operandSchemas[takes](schema) }
 }

@@ -1,13 +1,10 @@
 import type { Condition } from '../storage/contract.ts'
-import { toSmallPattern } from '../storage/like-pattern.ts'
 import type { ListFilter, RelationFilter } from './list-query.ts'
+import { likeCost, operators } from './operators.ts'
 
 // Limits the filters of clients, because each condition is tested for many rows. The scope of an app is not limited.
 
 export const maxConditions = 100
-
-/** A pattern is compared with the whole text of a property, not only with its beginning. */
-const likeCost = 20
 
 /** Each is tested by reading rows of another table. */
 const relationCost = 5
@@ -26,7 +23,7 @@ export class FilterCost {
 
   /** Adds a condition. Returns the limit if it is exceeded. An empty filter counts as a condition. */
   add (is: Condition['is'] | undefined, value: unknown): string | undefined {
-    this.#conditions += getCost(is, value)
+    this.#conditions += is === undefined ? 1 : operators[is].cost?.(value) ?? 1
     if (Array.isArray(value)) this.#listedValues += value.length
     return this.#getLimit()
   }
@@ -57,10 +54,4 @@ export class FilterCost {
     if (this.#conditions <= maxConditions && this.#listedValues <= maxListedValues) return undefined
     return this.#hasRelations ? `${limit}; each relation counts as ${relationCost} conditions` : limit
   }
-}
-
-function getCost (is: Condition['is'] | undefined, value: unknown): number {
-  if (is === 'like') return likeCost
-  // A text is searched for each of the letters.
-  return is === 'ilike' ? likeCost + toSmallPattern(String(value)).letters.length : 1
 }
