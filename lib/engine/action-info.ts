@@ -5,7 +5,8 @@ import type { RouteOptions } from './definition.ts'
 import type { Problem } from '../http/problems.ts'
 import type { ListQuery } from '../query/list-query.ts'
 import type { Lists } from '../query/lists.ts'
-import type { QueryRequest } from '../query/query-string.ts'
+import type { QueryRequest } from '../query/parse.ts'
+import type { QueryTree } from '../query/tree.ts'
 import type { JsonSchema } from '../storage/contract.ts'
 import type { Operation, Run, WriteMany } from './operation.ts'
 
@@ -14,6 +15,8 @@ export type StandardKey = ActionName | 'query' | 'aggregate' | 'createMany' | 'u
 
 /** What the content of a request is. `parameters` is the input of a custom action in the query string. */
 export type Taken = 'representation' | 'patch' | 'bulkPatch' | 'query' | 'input' | 'parameters'
+
+type ResolveQuery = (tree: QueryTree, lists: Lists, defaults?: ListQuery) => ListQuery | Problem
 
 /** A way to call a collection: an entry of its table, which doors, OpenAPI and features read. */
 export interface ActionInfo {
@@ -39,8 +42,8 @@ export interface ActionInfo {
   readonly idempotent: boolean
   /** Runs it. */
   readonly run: Run
-  /** Parses the query string. Undefined if the action takes none. */
-  readonly parseQuery: ((lists: Lists, request: QueryRequest) => ListQuery | Problem) | undefined
+  /** Resolves the query for its caller. `defaults` is what it has if it does not state it. Undefined if it has none. */
+  readonly resolveQuery: ResolveQuery | undefined
   /** Whether a request needs a precondition, given whether writes to items of the collection do. */
   requiresMatch (general: boolean): boolean
   /** The custom action, if it is one. */
@@ -68,10 +71,8 @@ export interface AggregateAction {
   readonly path: string
   /** Runs it. */
   readonly run: Run
-  /** Parses the query string of a request. */
-  parseString (lists: Lists, request: QueryRequest): ListQuery | Problem
-  /** Parses the query of a call from code. */
-  parseObject (lists: Lists, query: object): ListQuery | Problem
+  /** Resolves the query for its caller. */
+  resolveQuery (tree: QueryTree, lists: Lists): ListQuery | Problem
   /** The schemas of the query parameters that lists do not have in this form, for OpenAPI. */
   readonly parameters: Readonly<Record<string, JsonSchema>>
   /** The schema of the content of responses. */

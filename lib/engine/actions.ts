@@ -45,7 +45,7 @@ export const read: Run = async (operation) => {
 }
 
 export const list: Run = async (operation) => {
-  const { collection, view: { lists }, storage, context, transaction } = operation
+  const { collection, lists, storage, context, transaction } = operation
   const listQuery = operation.query()
   if (listQuery instanceof Problem) return listQuery
   const found = await findEntries(lists, listQuery, { storage, context })

@@ -6,6 +6,7 @@ import type { Problem } from '../http/problems.ts'
 import type { Identity } from '../schema/ids.ts'
 import type { Collection, HttpOptions, Parent, Served, ServedCollections } from './collection.ts'
 import type { QueryParameter } from '../query/query-parameter.ts'
+import type { ParseExpansion } from '../query/tree.ts'
 import type { DescribedComponents, DescribedContents, OperationObject } from './operation-object.ts'
 import type { Transaction } from './definition.ts'
 import type { ItemSchema } from '../schema/checks.ts'
@@ -176,8 +177,8 @@ export interface Host {
   addAggregate (action: AggregateAction): void
   /** Serves the collection within the items of another one, which a property names. */
   nestIn (parent: Collection, property: string): void
-  /** Adds a relation to another collection. */
-  addRelation (relation: Relation): void
+  /** Adds the relations to other collections, and how queries request to include their items. */
+  addRelations (relations: ReadonlyMap<string, Relation>, parseExpansion: ParseExpansion): void
   /** States that relations find items by a property, so that the storage can have an index for it. */
   addKey (key: RelationKey): void
   /**
@@ -213,6 +214,7 @@ export interface Attached {
   readonly rowLayers: readonly string[]
   /** By name. */
   readonly relations: ReadonlyMap<string, Relation>
+  readonly parseExpansion: ParseExpansion | undefined
   /** The properties by which relations find items. */
   readonly keys: readonly RelationKey[]
   readonly itemLinks: ReadonlyArray<Parameters<Host['addItemLinks']>[0]>

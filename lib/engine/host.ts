@@ -8,6 +8,7 @@ import { BadOption, Unsupported } from '../errors/errors.ts'
 import { formatValue } from '../errors/format-value.ts'
 import { isListParameter } from '../query/parameters.ts'
 import type { QueryParameter } from '../query/query-parameter.ts'
+import type { ParseExpansion } from '../query/tree.ts'
 import type { Referrer, RelationKey, Storage, Supports } from '../storage/contract.ts'
 import type { AnyFeature, Attached, CollectionInfo, Hooks, Host, Relation } from './feature.ts'
 import type { AggregateAction, BulkAction, CustomAction } from './action-info.ts'
@@ -27,7 +28,8 @@ export class Attachments implements Host, Attached {
   matchesAnySegment = false
   readonly onWrite: Hooks['onWrite'] | undefined
   parent: Parent | undefined
-  readonly relations = new Map<string, Relation>()
+  relations: ReadonlyMap<string, Relation> = new Map()
+  parseExpansion: ParseExpansion | undefined
   readonly keys: RelationKey[] = []
   readonly itemLinks: Array<Parameters<Host['addItemLinks']>[0]> = []
   readonly referrers: Referrer[] = []
@@ -191,8 +193,9 @@ export class Attachments implements Host, Attached {
     this.parent = { collection: parent, property }
   }
 
-  addRelation (relation: Relation): void {
-    this.relations.set(relation.name, relation)
+  addRelations (relations: ReadonlyMap<string, Relation>, parseExpansion: ParseExpansion): void {
+    this.relations = relations
+    this.parseExpansion = parseExpansion
   }
 
   addKey (key: RelationKey): void {

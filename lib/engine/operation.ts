@@ -6,9 +6,10 @@ import type { Scope } from './access/scope.ts'
 import type { Collection } from './collection.ts'
 import type { ActionInfo } from './action-info.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
-import type { Problem } from '../http/problems.ts'
+import { Problem } from '../http/problems.ts'
 import type { ListQuery } from '../query/list-query.ts'
 import type { Lists } from '../query/lists.ts'
+import type { QueryTree } from '../query/tree.ts'
 import type { Addition } from './selection.ts'
 import type { Context, Entry, Filter, Id, Page, Query, Refusal, Storage } from '../storage/contract.ts'
 import { joinFilters } from '../storage/filter.ts'
@@ -61,10 +62,10 @@ export interface Keyed {
 export interface Input {
   /** The idempotency key, for the feature that does an operation once; undefined if there is none. */
   getKeyed (): Keyed | Problem | undefined
-  /** The query before it is parsed: the parameters of the query string, or an object as the content of QUERY. */
-  getRawQuery (): unknown
-  /** Parses what a read requests, by the lists of the view. */
-  parseQuery (view: View): ListQuery | Problem
+  /** What the query has if it does not state it. */
+  readonly defaults?: ListQuery | undefined
+  /** Parses the query: the query string, and an object as the content of QUERY has it. */
+  parseQuery (): QueryTree | Problem
   /** Parses the content. */
   parseContent (): ParsedContent | Problem
   /** Applies the content, a patch, to an item. */
@@ -126,6 +127,8 @@ export class Operation implements BoundAction {
   readonly fixed: Readonly<Record<string, Id>> | undefined
   /** What the caller sees. */
   readonly view: View
+  /** How the caller can query lists, with the relations that the query names. A layer adds these. */
+  readonly lists: Lists
   /** Undefined if anonymous, and for the app itself. */
   readonly caller: Caller | undefined
   /** The caller or, for a call of the app in a transaction, the initiator of that transaction. */
@@ -162,6 +165,11 @@ export class Operation implements BoundAction {
   readonly progress?: Progress
   /** Set by features. Writes several changes at once, if no hook needs the single ones. */
   readonly writeMany?: WriteMany
+  /** Set by calls for the pages after the first. Where the page begins. */
+  readonly after?: Query['after']
+  /** The query is parsed and resolved once. A layer that changes `lists` sets `resolvedQuery` to undefined. */
+  parsedQuery?: QueryTree | Problem
+  resolvedQuery?: ListQuery | Problem | undefined
 
   constructor ({ collection, door, action, steps }: BoundAction, access: Access, call: Call) {
     const { input, segment, place, ids, context, transaction, log, request, check } = call
@@ -176,6 +184,7 @@ export class Operation implements BoundAction {
     this.ids = ids
     this.fixed = place?.fixed
     this.view = access.view
+    this.lists = access.view.lists
     this.caller = access.caller
     this.initiator = access.isApp ? transaction?.initiator : access.caller
     this.isApp = access.isApp
@@ -193,14 +202,20 @@ export class Operation implements BoundAction {
     this.decisions = call.decisions
   }
 
-  /** Returns the query before it is parsed: parameters of the query string, or an object as the content of QUERY. */
-  getRawQuery (): unknown {
-    return this.input.getRawQuery()
+  /** Parses what a read requests. */
+  parseQuery (): QueryTree | Problem {
+    this.parsedQuery ??= this.input.parseQuery()
+    return this.parsedQuery
   }
 
-  /** Parses what a read requests, before anything is read. */
+  /** Returns what a read requests, as far as the caller can. Called before anything is read. */
   query (): ListQuery | Problem {
-    return this.input.parseQuery(this.view)
+    const listQuery = this.resolvedQuery ??= resolveQuery(this)
+    const { after } = this
+    if (after === undefined || listQuery instanceof Problem) return listQuery
+    const { cursor, offset, ...rest } = listQuery
+    // The items are counted once.
+    return { ...rest, after, count: false }
   }
 
   /** Parses the content. Called after the preconditions: RFC 9110, section 13.2.1. */
@@ -214,10 +229,17 @@ export class Operation implements BoundAction {
   }
 }
 
+function resolveQuery (operation: Operation): ListQuery | Problem {
+  const { action, input, lists } = operation
+  if (action.resolveQuery === undefined) return {}
+  const tree = operation.parseQuery()
+  return tree instanceof Problem ? tree : action.resolveQuery(tree, lists, input.defaults)
+}
+
 /** What is known of an operation before it runs. */
 export type RuleSource = Pick<
   Operation,
-  'collection' | 'action' | 'view' | 'caller' | 'isApp' | 'request' | 'getRawQuery'
+  'collection' | 'action' | 'view' | 'caller' | 'isApp' | 'request' | 'parseQuery'
 >
 
 /** Calls rules, and returns what they have decided. */

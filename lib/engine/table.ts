@@ -2,7 +2,7 @@ import type { ActionName } from './action.ts'
 import type { ActionInfo, AggregateAction, BulkAction, CustomAction } from './action-info.ts'
 import { create, list, read, remove, replace, update } from './actions.ts'
 import type { Collection } from './collection.ts'
-import { parseItemQuery, parseListQuery } from '../query/query-string.ts'
+import { resolveItemQuery, resolveListQuery } from '../query/resolve.ts'
 
 // The ways to call a collection. Each is an entry, which says what doors and OpenAPI need to know.
 
@@ -19,7 +19,7 @@ function toInfo (entry: Entry): ActionInfo {
     path: undefined,
     takes: undefined,
     query: undefined,
-    parseQuery: undefined,
+    resolveQuery: undefined,
     idempotent: true,
     requiresMatch: (general) => general && at === 'item' && !safe,
     ...entry
@@ -33,7 +33,7 @@ export const actionInfos: Readonly<Record<ActionName, ActionInfo>> = {
     at: 'collection',
     methods: ['GET', 'HEAD'],
     query: 'list',
-    parseQuery: parseListQuery,
+    resolveQuery: resolveListQuery,
     run: list
   }),
   create: toInfo({
@@ -49,7 +49,7 @@ export const actionInfos: Readonly<Record<ActionName, ActionInfo>> = {
     at: 'item',
     methods: ['GET', 'HEAD'],
     query: 'item',
-    parseQuery: parseItemQuery,
+    resolveQuery: resolveItemQuery,
     run: read
   }),
   replace: toInfo({ name: 'replace', at: 'item', methods: ['PUT'], takes: 'representation', run: replace }),
@@ -88,15 +88,15 @@ export function toBulkInfo (bulk: BulkAction): ActionInfo {
   const info = bulkInfos[bulk.name]
   if (bulk.run === undefined) return { ...info, bulk }
   const rules = [bulk.name, 'list'] as const
-  const { query, parseQuery } = actionInfos.list
-  return { ...info, at: 'collection', rules, query, parseQuery, run: bulk.run, requiresMatch: () => false, bulk }
+  const { query, resolveQuery } = actionInfos.list
+  return { ...info, at: 'collection', rules, query, resolveQuery, run: bulk.run, requiresMatch: () => false, bulk }
 }
 
 /** Figures over groups of the items of a list. */
 export function toAggregateInfo (aggregate: AggregateAction): ActionInfo {
   const { path, run } = aggregate
-  const parseQuery = aggregate.parseString.bind(aggregate)
-  return { ...actionInfos.list, key: 'aggregate', path, query: 'groups', parseQuery, run, aggregate }
+  const resolveQuery = aggregate.resolveQuery.bind(aggregate)
+  return { ...actionInfos.list, key: 'aggregate', path, query: 'groups', resolveQuery, run, aggregate }
 }
 
 const tables = new WeakMap<object, readonly ActionInfo[]>()

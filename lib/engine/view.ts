@@ -22,17 +22,11 @@ export class View {
   /** How the caller can query lists. */
   readonly lists: Lists
   /** What doors keep for callers who see the same. */
-  readonly kept: Map<string, unknown>
+  readonly kept = new Map<string, unknown>()
 
-  constructor (type: ItemType, lists: Lists, kept: Map<string, unknown> = new Map()) {
+  constructor (type: ItemType, lists: Lists) {
     this.type = type
     this.lists = lists
-    this.kept = kept
-  }
-
-  /** Returns the same view with other lists: those of a query that refers to related items. */
-  withLists (lists: Lists): View {
-    return new View(this.type, lists, this.kept)
   }
 }
 

@@ -116,10 +116,10 @@ async function writeMatching (
 
 /** The filter and the search of a list. What only concerns the pages of a list is refused. */
 function readQuery (operation: Operation, maximum: number): Query | Problem {
-  const { view: { lists, type } } = operation
+  const { lists, view: { type } } = operation
   const listQuery = operation.query()
   if (listQuery instanceof Problem) return listQuery
-  const parameter = findPageParameter(listQuery) ?? findCount(operation)
+  const parameter = findPageParameter(listQuery)
   if (parameter !== undefined) {
     return problem('invalid-query', {
       detail: `The query parameter "${parameter}" is for lists. A write to several items takes only conditions.`,
@@ -137,14 +137,10 @@ function readQuery (operation: Operation, maximum: number): Query | Problem {
   return toStorageQuery(lists, { ...filter && { filter }, ...search && { search }, order, limit: maximum })
 }
 
-function findPageParameter ({ limit, cursor, order, fields, offset, features = {} }: ListQuery): string | undefined {
-  const given = { limit, cursor, sort: order, fields, offset, ...features }
+function findPageParameter (listQuery: ListQuery): string | undefined {
+  const { limit, cursor, order, fields, offset, features = {}, expand, count } = listQuery
+  const given = { limit, cursor, sort: order, fields, offset, ...features, expand, count }
   return Object.entries(given).find(([, value]) => value !== undefined)?.[0]
-}
-
-/** The preference for a count is not an error. */
-function findCount (operation: Operation): string | undefined {
-  return 'count' in Object(operation.getRawQuery()) ? 'count' : undefined
 }
 
 interface FindOptions {

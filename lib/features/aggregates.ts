@@ -5,7 +5,7 @@ import { findQueryable } from '../query/queryable.ts'
 import type { QueryableProperty } from '../query/queryable.ts'
 import { readProperties } from '../schema/properties.ts'
 import type { DatePart, Grouping } from '../storage/contract.ts'
-import { figureNames, isFigureTable, parseObject, parseString, reservedNames } from './aggregates/query.ts'
+import { figureNames, isFigureTable, reservedNames, resolveGroups } from './aggregates/query.ts'
 import type { AggregateSettings } from './aggregates/query.ts'
 import { aggregate } from './aggregates/run.ts'
 import { buildOutputSchema, describeParameters } from './aggregates/schema.ts'
@@ -89,8 +89,7 @@ export function aggregates<
       host.addAggregate({
         path,
         run: aggregate,
-        parseString: (lists, request) => parseString(settings, lists, request),
-        parseObject: (lists, query) => parseObject(settings, lists, query),
+        resolveQuery: (tree, lists) => resolveGroups(settings, tree, lists),
         parameters: describeParameters(settings),
         output: buildOutputSchema(settings, schema)
       })

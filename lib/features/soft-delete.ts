@@ -13,6 +13,7 @@ import { wrapStorage } from '../storage/wrap-storage.ts'
 import { joinFilters, withScope } from '../storage/filter.ts'
 import { describeProblemResponse } from '../openapi/problem.ts'
 import { checkProperties, compileSchema } from '../schema/checks.ts'
+import { hasParameter } from '../query/tree.ts'
 import { getBranches } from '../json-schema/subschemas.ts'
 import type { Context, Filter, Refusal, Storage } from '../storage/contract.ts'
 import { getNextTimestamp, getTimestamp } from '../schema/timestamps.ts'
@@ -188,14 +189,12 @@ function withDeletedOnRequest (next: Run, deletion: Deletion): Run {
   return async (operation) => {
     const query = operation.action.query === undefined ? {} : operation.query()
     if (query instanceof Problem) return query
-    // It is parsed once.
-    const parsed = changeOperation(operation, { query: () => query })
-    if (query.features?.deleted !== 'true') return next(parsed)
+    if (query.features?.deleted !== 'true') return next(operation)
     const refusal = await findRefusal(deletion, operation)
     if (refusal instanceof Problem) return refusal
     if (refusal !== undefined) throw new HookError(refusal)
     const context = includeDeleted(operation.context)
-    const outcome = await next(changeOperation(parsed, { context }))
+    const outcome = await next(changeOperation(operation, { context }))
     if (outcome instanceof Problem || !readKinds.has(outcome.kind)) return outcome
     // The response is for this caller only, whatever the cache policy says.
     return { ...outcome, isPrivate: true }
@@ -245,10 +244,9 @@ function isDeleted (item: object, { property }: Deletion): boolean {
 function createRule (allow: Rule): Decide {
   return async (source) => {
     const { action: { name, safe }, caller, request, collection: { access } } = source
-    // Over HTTP, QUERY has a query string and its content.
-    const queries = safe ? [source.getRawQuery()].flat() : []
-    const isNeeded = canRestore(name) || queries.some((query) => isObject(query) && 'deleted' in query)
-    if (!isNeeded) return notAllowed
+    const query = safe ? source.parseQuery() : undefined
+    const isRequested = query !== undefined && !(query instanceof Problem) && hasParameter(query, 'deleted')
+    if (!canRestore(name) && !isRequested) return notAllowed
     try {
       const refusal = await evaluateRule(allow, access, { caller, action: name, request })
       const isPlain = refusal instanceof Problem && refusal.name === 'forbidden' && refusal.detail === undefined

@@ -1,7 +1,7 @@
 import { isDecodable } from '../http/percent-encoding.ts'
 import { problem } from '../http/problems.ts'
 import type { Problem } from '../http/problems.ts'
-import type { QueryRequest } from './query-string.ts'
+import type { QueryRequest } from './parse.ts'
 
 /**
  * RFC 3986, section 2.1: a percent sign is followed by two hexadecimal digits, and the octets are UTF-8. The parser of

@@ -4,6 +4,7 @@ import { normalizeOperand } from '../schema/date-times.ts'
 import { rangeMessages } from '../schema/ranges.ts'
 import { getValidator } from '../schema/validation.ts'
 import { joinNames } from './join-names.ts'
+import type { Names } from './names.ts'
 import { canUse, getOperators, isOperator, operators } from './operators.ts'
 import type { OperandKind, OperatorName } from './operators.ts'
 import type { QueryableProperty } from './queryable.ts'
@@ -30,7 +31,7 @@ export interface FilterKey {
 type QueryableProperties = ReadonlyMap<string, QueryableProperty>
 
 /** Parses the name of a condition; undefined if the property or the operator is unknown. */
-export function parseFilterKey (name: string, properties: QueryableProperties): FilterKey | undefined {
+export function parseFilterKey (name: string, properties: Names): FilterKey | undefined {
   const property = properties.get(name)
   if (property?.isArray === false) return createKey(property, 'eq')
   const { queryable, is } = splitKey(name, properties)
@@ -42,13 +43,13 @@ interface SplitKey {
   readonly is: string
 }
 
-function splitKey (name: string, properties: QueryableProperties): SplitKey {
+function splitKey (name: string, properties: Names): SplitKey {
   const dot = name.lastIndexOf('.')
   return { queryable: dot < 0 ? undefined : properties.get(name.slice(0, dot)), is: name.slice(dot + 1) }
 }
 
 /** Returns a sentence that lists the keys a client could have meant. */
-export function suggestKeys (name: string, properties: QueryableProperties): string {
+export function suggestKeys (name: string, properties: Names): string {
   const queryable = properties.get(name) ?? splitKey(name, properties).queryable
   if (queryable === undefined) return `A list can be filtered by: ${joinNames(properties.keys(), name) || 'nothing'}.`
   return `${queryable.property} can be followed by: ${getOperators(queryable).map((is) => `.${is}`).join(', ')}.`

@@ -17,7 +17,7 @@ import type {
 } from '../storage/contract.ts'
 import { isComparable } from './conditions.ts'
 import { toFilterText } from './list-query.ts'
-import type { ListFilter, ListQuery } from './list-query.ts'
+import type { ListFilter, ListOrder, ListQuery } from './list-query.ts'
 
 // A cursor contains everything that is needed to continue a list, so that any process can read it.
 
@@ -25,7 +25,7 @@ import type { ListFilter, ListQuery } from './list-query.ts'
 export interface CursorBinding {
   readonly filter: ListFilter | undefined
   readonly search: string | undefined
-  readonly order: readonly Order[]
+  readonly order: readonly ListOrder[]
 }
 
 type Direction = 'after' | 'before'
@@ -182,10 +182,10 @@ function parseCursor (lists: Lists, cursor: string, binding: CursorBinding): Par
   return { direction, place: { position } }
 }
 
-function isPosition (lists: Lists, position: Position, order: readonly Order[]): boolean {
-  return position.length === order.length && order.every(({ property }, index) => {
+function isPosition (lists: Lists, position: Position, order: readonly ListOrder[]): boolean {
+  return position.length === order.length && order.every(({ property, schema }, index) => {
     const value = position[index]
-    return value === null || isComparable(value, getSchema(lists, property))
+    return value === null || isComparable(value, schema ?? getSchema(lists, property))
   })
 }
 

@@ -1,5 +1,5 @@
 import type { Condition } from '../storage/contract.ts'
-import type { ListFilter, RelationFilter } from './list-query.ts'
+import type { CountFilter, ListFilter, RelationFilter } from './list-query.ts'
 import { likeCost, operators } from './operators.ts'
 
 // Limits the filters of clients, because each condition is tested for many rows. The scope of an app is not limited.
@@ -42,7 +42,7 @@ export class FilterCost {
     return undefined
   }
 
-  #addRelation (filter: RelationFilter): string | undefined {
+  #addRelation (filter: RelationFilter | CountFilter): string | undefined {
     // Each number of a list is compared by itself.
     const times = 'count' in filter && Array.isArray(filter.count.value) ? filter.count.value.length : 1
     this.#conditions += relationCost * times

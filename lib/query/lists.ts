@@ -1,6 +1,6 @@
 import type { ItemType } from '../schema/item-type.ts'
-import type { Condition, Order, Query, Supports } from '../storage/contract.ts'
-import type { ListFilter } from './list-query.ts'
+import type { Order, Supports } from '../storage/contract.ts'
+import type { ListedRelations } from './names.ts'
 import { findQueryable } from './queryable.ts'
 import type { QueryableProperty } from './queryable.ts'
 import type { QueryParameter } from './query-parameter.ts'
@@ -10,18 +10,6 @@ export const maxOffset = 10_000
 
 /** Databases limit the length of a statement, which grows with the words. */
 export const maxSearchLength = 200
-
-/** The relations that a query refers to, as the caller sees them. */
-export interface ListedRelations {
-  /** Returns a relation that lists can be filtered by. */
-  get (name: string): { readonly isMany: boolean, readonly lists: Lists } | undefined
-  /** Returns a parameter whose name is that of another one and a path: `expand.comments.limit`. */
-  getParameter (name: string): Pick<QueryParameter, 'ofText' | 'read'> | undefined
-  /** Combines the conditions about the same related item. They come from one object. */
-  group (conditions: readonly Condition[]): ListFilter[]
-  /** Returns what the storage is queried with. */
-  resolve (filter: ListFilter | undefined, order: readonly Order[]): Pick<Query, 'filter' | 'order'>
-}
 
 /** How a caller can query the lists of a collection. */
 export interface Lists {

@@ -3,6 +3,7 @@ import { isStringArray } from '../http/json-value.ts'
 import { maxWords, parseWords } from '../storage/search-words.ts'
 import { joinNames } from './join-names.ts'
 import { maxOffset, maxSearchLength } from './lists.ts'
+import { getParameterNames, getSortable } from './names.ts'
 import type { ListQuery } from './list-query.ts'
 import { parseFields, parseSort } from './selection.ts'
 
@@ -73,7 +74,7 @@ const parameters: Readonly<Record<string, Parameter>> = {
   sort: {
     ofText: splitNames,
     // Text is always split, so anything else is the content of a QUERY or a call.
-    read: (lists, names) => isStringArray(names) ? parseSort(lists, names) : describeArray(lists.sortable.keys())
+    read: (lists, names) => isStringArray(names) ? parseSort(lists, names) : describeArray(getSortable(lists).keys())
   },
   fields: {
     ofText: splitNames,
@@ -98,6 +99,7 @@ export function isListParameter (name: string): boolean {
 }
 
 /** Returns a query parameter that the lists support. */
-export function getParameter ({ parameters: offered, featureParameters }: Lists, name: string): Parameter | undefined {
-  return offered.has(name) ? parameters[name] ?? featureParameters.get(name) : undefined
+export function getParameter (lists: Lists, name: string): Parameter | undefined {
+  if (!getParameterNames(lists).has(name)) return undefined
+  return parameters[name] ?? lists.featureParameters.get(name)
 }

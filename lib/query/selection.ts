@@ -1,7 +1,8 @@
 import type { Lists } from './lists.ts'
 import type { Order } from '../storage/contract.ts'
 import { joinNames } from './join-names.ts'
-import type { ListQuery } from './list-query.ts'
+import type { ListOrder, ListQuery } from './list-query.ts'
+import { findSortRelation, getSortable, splitName } from './names.ts'
 
 // The parameters `sort` and `fields`. A returned string states what the value must be.
 
@@ -9,18 +10,31 @@ import type { ListQuery } from './list-query.ts'
 const maxRelated = 10
 
 /** Parses names such as `-createdAt`. */
-export function parseSort ({ type: { id }, sortable }: Lists, names: readonly string[]): ListQuery | string {
+export function parseSort (lists: Lists, names: readonly string[]): ListQuery | string {
+  const sortable = getSortable(lists)
   const properties = names.map((name) => name.replace(/^-/, ''))
-  const isWrong = (property: string, index: number) => !sortable.has(property) || properties.indexOf(property) < index
+  const isWrong = (property: string, index: number) => {
+    return sortable.get(property) === undefined || properties.indexOf(property) < index
+  }
   const wrong = properties.find(isWrong)
   if (names.length === 0 || wrong !== undefined) {
     return 'properties separated by commas, each once, with - in front for descending order: ' +
-      joinNames(sortable.keys(), wrong) + describeWrong(wrong) + (sortable.has(wrong ?? '') ? ' twice' : '')
+      joinNames(sortable.keys(), wrong) + describeWrong(wrong) +
+      (sortable.get(wrong ?? '') === undefined ? '' : ' twice')
   }
   if (properties.filter((property) => sortable.get(property)?.isRelated).length > maxRelated) {
     return `an order by at most ${maxRelated} properties of related items`
   }
-  return { order: toTotalOrder(names, id.property) }
+  const order = toTotalOrder(names, lists.type.id.property)
+  return { order: lists.relations === undefined ? order : order.map((by) => followOrder(lists, by)) }
+}
+
+/** Adds the relation whose items have the property. */
+function followOrder (lists: Lists, order: Order): ListOrder {
+  const [relation, rest] = splitName(order.property)
+  const through = findSortRelation(lists, relation)
+  const found = through?.lists.sortable.get(rest)
+  return found === undefined ? order : { ...order, through: through!, schema: found.schema }
 }
 
 export function parseFields ({ visible }: Lists, names: readonly string[]): ListQuery | string {

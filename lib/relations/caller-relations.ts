@@ -5,39 +5,66 @@ import type { Collection, Served } from '../engine/collection.ts'
 import type { Operation } from '../engine/operation.ts'
 import type { View } from '../engine/view.ts'
 import type { CachePolicy } from '../http/cache-control.ts'
+import type { Problem } from '../http/problems.ts'
+import type { Inclusion } from '../query/list-query.ts'
 import type { Lists } from '../query/lists.ts'
+import type { ListedRelation, ListedRelations } from '../query/names.ts'
+import { resolveExpansion } from '../query/resolve-expansion.ts'
+import type { Expansion, Mentions } from '../query/tree.ts'
 import { joinFilters } from '../storage/filter.ts'
-import type { Filter } from '../storage/contract.ts'
-import { extendLists } from './extend-lists.ts'
-import type { Mentions } from './mentions.ts'
+import { toBaseRows } from '../storage/related.ts'
+import type { Filter, RelatedRows } from '../storage/contract.ts'
 import type { Relation } from '../engine/feature.ts'
 
 // What a caller can read of related collections. What it cannot read is neither included, nor counted, nor can lists be
 // filtered or sorted by it.
 
 /** A relation, as the caller of an operation sees it. */
-export interface CallerRelation {
+export class CallerRelation implements ListedRelation {
   readonly relation: Relation
   readonly target: Served
   /** What the caller sees of the related items; undefined if it may not read them. */
   readonly reading: Reading | undefined
-  /** The relations of the related items that the query refers to. */
+  /** How the caller can query them, with their relations that the query names. */
+  readonly lists: Lists | undefined
+  /** Their relations. */
   readonly relations: CallerRelations
+
+  constructor (
+    { relation, target, reading }: Pick<CallerRelation, 'relation' | 'target' | 'reading'>,
+    relations: CallerRelations
+  ) {
+    this.relation = relation
+    this.target = target
+    this.reading = reading
+    this.lists = reading && { ...reading.view.lists, relations }
+    this.relations = relations
+  }
+
+  toRows (filter: Filter | undefined): RelatedRows {
+    const { relation: { property, equals }, target, reading } = this
+    return { property, equals, ...toBaseRows(target.collection.storage, joinFilters(reading?.scope, filter)) }
+  }
 }
 
 /** The relations of a collection, as the caller sees them. */
-export interface CallerRelations {
-  /** All of them. */
+export class CallerRelations implements ListedRelations {
   readonly names: readonly string[]
-  /** Those that the query refers to. */
   readonly opened: ReadonlyMap<string, CallerRelation>
+
+  constructor (names: readonly string[], opened: ReadonlyMap<string, CallerRelation>) {
+    this.names = names
+    this.opened = opened
+  }
+
+  resolveExpansion (expansion: Expansion, count: number): readonly Inclusion[] | Problem {
+    return resolveExpansion(this, expansion, count)
+  }
 }
 
 /** What a caller can read of a collection. */
 interface Reading {
   readonly view: View
-  /** How the caller can query it, with the relations that the query refers to. */
-  readonly lists: Lists
   /** The rows that it can read; undefined means all of them. */
   readonly scope: Filter | undefined
 }
@@ -50,8 +77,8 @@ export class RelationAccess {
   readonly #source: Source
   /** By collection: another one may have the same name. */
   readonly #readings = {
-    list: new Map<Collection, Promise<Omit<Reading, 'lists'> | undefined>>(),
-    read: new Map<Collection, Promise<Omit<Reading, 'lists'> | undefined>>()
+    list: new Map<Collection, Promise<Reading | undefined>>(),
+    read: new Map<Collection, Promise<Reading | undefined>>()
   }
 
   constructor (source: Source) {
@@ -93,7 +120,7 @@ export class RelationAccess {
       const inner = mentions.get(name)
       if (inner !== undefined) opened.set(name, await this.#openRelation(collection, relation, inner))
     }
-    return { names: visible.map(([name]) => name), opened }
+    return new CallerRelations(visible.map(([name]) => name), opened)
   }
 
   async #openRelation (collection: Collection, relation: Relation, mentions: Mentions): Promise<CallerRelation> {
@@ -101,16 +128,14 @@ export class RelationAccess {
     const reading = await this.readRows(target.collection, relation.isMany ? 'list' : 'read')
     // To include them would reveal a property that the caller does not see.
     if (reading === undefined || isHidden(reading.view, relation.equals)) {
-      return { relation, target, reading: undefined, relations: noRelations }
+      return new CallerRelation({ relation, target, reading: undefined }, noRelations)
     }
-    const { view } = reading
-    const relations = await this.open(target.collection, view, mentions)
-    const lists = extendLists(view.lists, relations)
-    return { relation, target, reading: { ...reading, lists }, relations }
+    const relations = await this.open(target.collection, reading.view, mentions)
+    return new CallerRelation({ relation, target, reading }, relations)
   }
 
   /** What the caller can read of a collection; undefined if it may not read it. */
-  readRows (collection: Collection, action: 'list' | 'read'): Promise<Omit<Reading, 'lists'> | undefined> {
+  readRows (collection: Collection, action: 'list' | 'read'): Promise<Reading | undefined> {
     const readings = this.#readings[action]
     let reading = readings.get(collection)
     if (reading === undefined) readings.set(collection, reading = this.#authorize(collection, action))
@@ -118,7 +143,7 @@ export class RelationAccess {
   }
 
   /** Items of a nested collection exist only if their parents exist for the caller. */
-  async #authorize (collection: Collection, action: 'list' | 'read'): Promise<Omit<Reading, 'lists'> | undefined> {
+  async #authorize (collection: Collection, action: 'list' | 'read'): Promise<Reading | undefined> {
     const { attached: { parent } } = collection
     const own = await this.#authorizeAlone(collection, action)
     if (own === undefined || parent === undefined) return own
@@ -130,7 +155,7 @@ export class RelationAccess {
   async #authorizeAlone (
     collection: Collection,
     action: 'list' | 'read'
-  ): Promise<Omit<Reading, 'lists'> | undefined> {
+  ): Promise<Reading | undefined> {
     const access = this.#source.isApp
       ? getAppAccess(collection)
       : await authorize(collection, { rules: [action], isNested: false }, this.#source)
@@ -139,7 +164,7 @@ export class RelationAccess {
   }
 }
 
-const noRelations: CallerRelations = { names: [], opened: new Map() }
+const noRelations = new CallerRelations([], new Map())
 
 function isHidden ({ type: { hidden } }: View, property: string): boolean {
   return hidden?.has(property) === true

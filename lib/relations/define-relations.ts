@@ -1,5 +1,4 @@
 import { isDefinition, toCollection } from '../engine/collection.ts'
-import type { Collection } from '../engine/collection.ts'
 import { getDecision } from '../engine/decisions.ts'
 import { changeOperation } from '../engine/operation.ts'
 import type {
@@ -15,11 +14,11 @@ import type {
 import { BadOption } from '../errors/errors.ts'
 import type { Feature, Host, Relation } from '../engine/feature.ts'
 import { isObject } from '../http/json-value.ts'
-import { maxLevels } from '../query/relation-limits.ts'
 import { Problem } from '../http/problems.ts'
 import { addAppCheck, getRegistered } from '../engine/registry.ts'
 import type { ServedCollection } from '../engine/registry.ts'
-import type { ListQuery } from '../query/list-query.ts'
+import type { Inclusion } from '../query/list-query.ts'
+import { parseExpansion } from '../query/parse-expansion.ts'
 import { hashVersions } from '../engine/selection.ts'
 import type { Addition, Embed } from '../engine/selection.ts'
 import type { Entry, RelationKey } from '../storage/contract.ts'
@@ -27,14 +26,10 @@ import { RelationAccess } from './caller-relations.ts'
 import type { CallerRelations } from './caller-relations.ts'
 import { checkServed } from './check-served.ts'
 import type { RelatedDefinition } from './check-served.ts'
-import { parseExpansion } from './expansion.ts'
-import type { Inclusion } from './expansion.ts'
-import { expandParameter, ExpandText, extendLists } from './extend-lists.ts'
 import { ignoreRelationNames } from './ignore-names.ts'
-import { include, writeExpand } from './include.ts'
+import { include } from './include.ts'
 import { findKeys } from './keys.ts'
 import { createRelationLinks } from './links.ts'
-import { findMentions, isDefaultOption } from './mentions.ts'
 import {
   createTargetRules,
   withReadableTargets,
@@ -125,7 +120,7 @@ function createFeature (
       for (const key of keys) host.addKey(key)
       for (const referrer of incoming) host.addReferrer(referrer)
       if (relations.size === 0) return
-      for (const relation of relations.values()) host.addRelation(relation)
+      host.addRelations(relations, parseExpansion)
       host.addItemLinks((app) => createRelationLinks(relations, app))
       host.addQueryParameter('expand', {
         on: 'both',
@@ -133,7 +128,9 @@ function createFeature (
         // The document describes what it can contain, with the relations of the other collections.
         schema: { type: 'array', items: { type: 'string' } },
         isOffered: (hidden) => [...relations.values()].some(({ property }) => !hidden.has(property)),
-        ...expandParameter
+        // It is part of the query itself.
+        ofText: (text) => text,
+        read: () => ({})
       })
       host.wrap('content', (next, { takes }) => {
         const hasItem = takes === 'representation' || takes === 'patch' || takes === 'bulkPatch'
@@ -171,104 +168,57 @@ function addReferences (host: Host, references: readonly Relation[], incoming: r
   }
 }
 
-/** What a query refers to, as the caller sees it. */
+/** What a query names, as the caller sees it. */
 interface OpenedRelations {
   readonly access: RelationAccess
-  /** Undefined if it refers to no relations. */
+  /** Undefined if it names no relations. */
   readonly relations: CallerRelations | undefined
-  readonly isTooDeep: boolean
 }
 
-/** Calls the rules of the collections that a query refers to. */
+/** Calls the rules of the collections that a query names. */
 async function openRelations (source: RuleSource): Promise<OpenedRelations | Problem> {
-  const { collection, view } = source
+  const { action, collection, view } = source
   const access = new RelationAccess(source)
-  const query = source.action.query === undefined ? {} : source.getRawQuery()
-  const found = findMentions(collection, query)
-  if (found instanceof Problem) return found
-  const { mentions, isTooDeep } = found
-  const isNeeded = mentions.size > 0 || hasExpand(query)
-  return { access, relations: isNeeded ? await access.open(collection, view, mentions) : undefined, isTooDeep }
+  if (action.query === undefined) return { access, relations: undefined }
+  const query = source.parseQuery()
+  if (query instanceof Problem) return query
+  const { mentions, expansion } = query
+  const isNeeded = mentions.size > 0 || expansion !== undefined
+  return { access, relations: isNeeded ? await access.open(collection, view, mentions) : undefined }
 }
 
-/** Lets the query refer to relations, and adds what it includes to the outcome. */
+/** Lets the query name relations, and adds what it includes to the outcome. */
 function withRelations (next: Run): Run {
   return async (operation) => {
     const opened = await getDecision(operation, openRelations)
     if (opened instanceof Problem) return opened
-    return runQuery(next, operation, opened)
+    const { access, relations } = opened
+    if (relations === undefined) return next(operation)
+    const lists = { ...operation.lists, relations }
+    const related = changeOperation(operation, { lists, resolvedQuery: undefined })
+    const listQuery = related.query()
+    if (listQuery instanceof Problem) return listQuery
+    const outcome = await next(related)
+    if (outcome instanceof Problem) return outcome
+    return addIncluded(outcome, { inclusions: listQuery.expand ?? [], relations, operation: related, access })
   }
-}
-
-async function runQuery (
-  next: Run,
-  operation: Operation,
-  { access, relations, isTooDeep }: OpenedRelations
-): Promise<Outcome | Problem> {
-  if (relations === undefined) return next(operation)
-  const view = operation.view.withLists(extendLists(operation.view.lists, relations))
-  const related = changeOperation(operation, { view })
-  const listQuery = related.query()
-  if (listQuery instanceof Problem) return isTooDeep ? addLevels(listQuery) : listQuery
-  const expand = listQuery.expand && omitDefaults(operation.collection, relations, listQuery.expand)
-  const inclusions = expand === undefined ? [] : parseExpansion(relations, expand, getPageLimit(operation, listQuery))
-  if (inclusions instanceof Problem) return isTooDeep ? addLevels(inclusions) : inclusions
-  const needs = inclusions.map(({ relation: { property } }) => property)
-  const whole = { ...listQuery, needs, ...describe(listQuery, inclusions) }
-  const parsed = changeOperation(related, { query: () => whole })
-  const outcome = await next(parsed)
-  return outcome instanceof Problem ? outcome : addIncluded(outcome, { inclusions, operation: related, access })
-}
-
-function omitDefaults (
-  collection: Collection,
-  { names }: CallerRelations,
-  expand: NonNullable<ListQuery['expand']>
-): ListQuery['expand'] {
-  const parameters = Object.entries(expand).filter(([parameter, value]) => {
-    const isVisible = names.includes(parameter.split('.')[1]!)
-    return !(isVisible && value instanceof ExpandText && isDefaultOption(collection, parameter, value.text))
-  })
-  return parameters.length === 0 ? undefined : Object.fromEntries(parameters)
-}
-
-/** What is too deep in a query is unknown. Says why. */
-function addLevels ({ status, name, detail, properties = {} }: Problem): Problem {
-  const levels = `At most ${maxLevels} relations can follow each other.`
-  return new Problem(status, name, { detail: `${detail} ${levels}`, properties })
-}
-
-/** What is included, as a query string has it. */
-function describe ({ features }: ListQuery, inclusions: readonly Inclusion[]): ListQuery {
-  if (inclusions.length === 0) {
-    const { expand, ...others } = features ?? {}
-    return expand === undefined ? {} : { features: others }
-  }
-  const parameters = writeExpand(inclusions)
-  return parameters === undefined ? { isInexpressible: true } : { features: { ...features, ...parameters } }
-}
-
-/** Whether a query includes related items, perhaps of relations that do not exist. */
-function hasExpand (query: unknown): boolean {
-  const names = [query].flat().filter(isObject).flatMap((part) => Object.keys(part))
-  return names.some((name) => /^(?:expand\b|_?embed$)/.test(name))
-}
-
-function getPageLimit ({ action, view: { lists } }: Operation, { limit = lists.limit.default }: ListQuery): number {
-  return action.at === 'item' ? 1 : limit
 }
 
 interface Included {
   readonly inclusions: readonly Inclusion[]
+  readonly relations: CallerRelations
   readonly operation: Operation
   readonly access: RelationAccess
 }
 
 /** A response that depends on related items says so, even if it includes none. */
-async function addIncluded (outcome: Outcome, { inclusions, operation, access }: Included): Promise<Outcome> {
+async function addIncluded (
+  outcome: Outcome,
+  { inclusions, relations, operation, access }: Included
+): Promise<Outcome> {
   if (outcome.kind !== 'entry' && outcome.kind !== 'page' && outcome.kind !== 'groups') return outcome
   const entries = getEntries(outcome)
-  const addition = inclusions.length === 0 ? undefined : await include(entries, inclusions, operation)
+  const addition = inclusions.length === 0 ? undefined : await include(entries, { inclusions, relations, operation })
   const { dependsOnCaller, vary, policies, names: collections } = access
   // The tag of a page is a hash already.
   const added = outcome.kind === 'entry' && addition !== undefined ? shorten(addition) : addition

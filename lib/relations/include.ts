@@ -2,39 +2,53 @@ import type { Served } from '../engine/collection.ts'
 import type { Operation } from '../engine/operation.ts'
 import type { Embedded, EmbeddedItem, EmbeddedList, Links } from '../http/link.ts'
 import { createCursor } from '../query/cursor.ts'
-import { buildEquivalentGet } from '../query/equivalent-get.ts'
 import { combineFilters, toStorageQuery } from '../query/list-query.ts'
-import type { ListQuery } from '../query/list-query.ts'
+import type { Inclusion, ListQuery } from '../query/list-query.ts'
 import { logUnreadable } from '../query/unreadable.ts'
+import { writeQuery } from '../query/write-query.ts'
 import { fillPath } from '../doors/http/links.ts'
 import { applySelection, getPositionVersion, getSelectionVersion } from '../engine/selection.ts'
 import type { Addition, Embed } from '../engine/selection.ts'
 import type { ItemType } from '../schema/item-type.ts'
 import { withScope } from '../storage/filter.ts'
 import type { Context, Entry, Id, Page, Storage } from '../storage/contract.ts'
-import type { Inclusion } from './expansion.ts'
+import type { CallerRelation, CallerRelations } from './caller-relations.ts'
 import { buildIncludedLinks } from './links.ts'
 import { readId } from './relation.ts'
 
+/** What is included of a relation. */
+interface Included {
+  /** The relation, as the caller sees it. */
+  readonly of: CallerRelation
+  readonly listQuery: ListQuery
+}
+
 /** The related items of the entries of a response, by the id that both have in common. */
-interface Related {
+interface Related extends Included {
   readonly name: string
-  readonly inclusion: Inclusion
   readonly pages: ReadonlyMap<unknown, Page<object>>
   /** What is added to the related items themselves. */
   readonly additions: readonly Addition[]
   readonly buildUrl: BuildUrl
 }
 
+interface Wanted {
+  readonly inclusions: readonly Inclusion[]
+  readonly relations: CallerRelations
+  readonly operation: Operation
+}
+
 /** Reads what is included: one statement for each relation, however many items there are. */
 export async function include (
   entries: ReadonlyArray<Entry<object>>,
-  inclusions: readonly Inclusion[],
-  operation: Operation
+  { inclusions, relations, operation }: Wanted
 ): Promise<Addition> {
   const all: Related[] = []
   // One after the other, because a transaction has one connection.
-  for (const inclusion of inclusions) all.push(await readRelated(entries, inclusion, operation))
+  for (const { of: { relation: { name } }, listQuery } of inclusions) {
+    // It was resolved with these relations.
+    all.push(await readRelated(entries, { of: relations.opened.get(name)!, listQuery }, operation))
+  }
   const shown = new Map<Entry<object>, Record<string, unknown>>()
   return {
     add (entry, embed) {
@@ -57,28 +71,29 @@ export async function include (
 
 async function readRelated (
   entries: ReadonlyArray<Entry<object>>,
-  inclusion: Inclusion,
+  included: Included,
   operation: Operation
 ): Promise<Related> {
-  const { relation, reading, target: { collection }, inclusions } = inclusion
+  const { of: { relation, reading, target: { collection }, relations }, listQuery: { expand = [] } } = included
+  const { name } = relation
   const ids = new Set(entries.map(({ item }) => readId(item, relation.property)))
   const values = [...ids].filter((id) => id !== undefined)
   if (reading === undefined || values.length === 0) {
-    return { name: relation.name, inclusion, pages: new Map(), additions: [], buildUrl: () => undefined }
+    return { ...included, name, pages: new Map(), additions: [], buildUrl: () => undefined }
   }
   const storage = operation.transaction?.joinIfPossible(collection) ?? collection.storage
   const context = withScope(reading.scope, operation.context)
   const pages = relation.isMany
-    ? await readPages(inclusion, values, { storage, context })
-    : await readItems(inclusion, values, { storage, context })
+    ? await readPages(included, values, { storage, context })
+    : await readItems(included, values, { storage, context })
   for (const page of pages.values()) logUnreadable(collection.name, page, operation)
-  const additions = inclusions.length === 0
+  const additions = expand.length === 0
     ? []
-    : [await include([...pages.values()].flatMap(({ entries }) => entries), inclusions, operation)]
+    : [await include([...pages.values()].flatMap((page) => page.entries), { inclusions: expand, relations, operation })]
   // Most lists are included as a whole, and then no URL is needed.
   let prepared: BuildUrl | undefined
-  const buildUrl: BuildUrl = (parent, last) => (prepared ??= prepareUrl(inclusion, operation))(parent, last)
-  return { name: relation.name, inclusion, pages, additions, buildUrl }
+  const buildUrl: BuildUrl = (parent, last) => (prepared ??= prepareUrl(included, operation))(parent, last)
+  return { ...included, name, pages, additions, buildUrl }
 }
 
 interface Source {
@@ -88,25 +103,25 @@ interface Source {
 
 /** Reads a page for each value. */
 async function readPages (
-  inclusion: Inclusion,
+  included: Included,
   values: readonly Id[],
   { storage, context }: Source
 ): Promise<Map<unknown, Page<object>>> {
-  const { relation: { equals }, reading } = inclusion
-  const query = toStorageQuery(reading!.lists, toListQuery(inclusion))
+  const { of: { relation: { equals }, lists } } = included
+  const query = toStorageQuery(lists!, toListQuery(included))
   const pages = await storage.listBy!({ property: equals, values }, query, context)
   return new Map(values.map((value, index) => [value, pages[index]!]))
 }
 
 /** Reads the one item for each value, as a page. */
 async function readItems (
-  inclusion: Inclusion,
+  included: Included,
   values: readonly Id[],
   { storage, context }: Source
 ): Promise<Map<unknown, Page<object>>> {
-  const { relation: { equals: property }, reading } = inclusion
+  const { of: { relation: { equals: property }, lists } } = included
   const page = await storage.list({
-    ...toStorageQuery(reading!.lists, toListQuery(inclusion)),
+    ...toStorageQuery(lists!, toListQuery(included)),
     filter: { property, is: 'in', value: values },
     order: [{ property, descending: false }],
     limit: values.length
@@ -118,41 +133,40 @@ async function readItems (
   return pages
 }
 
-/** The query of an included list, with the defaults of the relation and what inner relations need. */
-function toListQuery ({ relation, reading, listQuery, inclusions }: Inclusion): ListQuery {
+/** The query of an included list, with the defaults of the relation. */
+function toListQuery ({ of: { relation, lists }, listQuery }: Included): ListQuery {
   // The order would reveal the values of hidden properties.
-  const order = relation.order?.filter(({ property }) => !reading!.view.type.hidden?.has(property.split('.', 1)[0]!))
+  const order = relation.order?.filter(({ property }) => !lists!.type.hidden?.has(property.split('.', 1)[0]!))
   return {
     ...relation.limit !== undefined && { limit: relation.limit },
     ...order !== undefined && { order },
     ...listQuery,
-    needs: [relation.equals, ...inclusions.map(({ relation: { property } }) => property)]
+    needs: [relation.equals]
   }
 }
 
 const noPage: Page<object> = { entries: [], more: false }
 
-function findPage ({ inclusion: { relation }, pages }: Related, { item }: Entry<object>): Page<object> {
+function findPage ({ of: { relation }, pages }: Related, { item }: Entry<object>): Page<object> {
   return pages.get(readId(item, relation.property)) ?? noPage
 }
 
 function show (related: Related, parent: Entry<object>): unknown {
-  const { inclusion, additions } = related
-  const { relation, listQuery } = inclusion
+  const { of: { relation }, listQuery, additions } = related
   const page = findPage(related, parent)
-  const type = getType(inclusion)
+  const type = getType(related)
   const selection = { fields: listQuery.fields, additions }
   const items = page.entries.map((entry) => applySelection(type, entry, selection))
   if (!relation.isMany) return items[0] ?? null
   const shown: { items: object[], total?: number, next?: string } = { items }
-  const total = getTotal(inclusion, page)
+  const total = getTotal(related, page)
   if (total !== undefined) shown.total = total
   const next = buildNextUrl(related, parent, page)
   if (next !== undefined) shown.next = next
   return shown
 }
 
-function getTotal ({ listQuery: { count } }: Inclusion, { total = 0 }: Page<object>): number | undefined {
+function getTotal ({ listQuery: { count } }: Included, { total = 0 }: Page<object>): number | undefined {
   return count === true ? total : undefined
 }
 
@@ -172,13 +186,12 @@ function toEmbedded (
   parent: Entry<object>,
   { operation, embed }: EmbedContext
 ): EmbeddedItem | EmbeddedList | undefined {
-  const { inclusion, additions, buildUrl } = related
-  const { relation, listQuery: { fields } } = inclusion
+  const { of: { relation }, listQuery: { fields }, additions, buildUrl } = related
   const page = findPage(related, parent)
-  const type = getType(inclusion)
+  const type = getType(related)
   const embedded = page.entries.map((entry) => ({
     item: applySelection(type, entry, { fields, additions }, embed),
-    links: buildLinks(inclusion, entry, operation)
+    links: buildLinks(related, entry, operation)
   }))
   if (!relation.isMany) return embedded[0]
   const self = buildUrl(parent)
@@ -189,15 +202,15 @@ function toEmbedded (
       list: { ...self !== undefined && { self: { href: self } }, ...next !== undefined && { next: { href: next } } },
       items: embedded.map(({ links }) => links)
     },
-    total: getTotal(inclusion, page)
+    total: getTotal(related, page)
   }
 }
 
 /** The links of an included item. That of a nested collection has some if the caller sees which item it belongs to. */
-function buildLinks (inclusion: Inclusion, entry: Entry<object>, operation: Operation): Links {
-  const { target, listQuery: { fields } } = inclusion
+function buildLinks (included: Included, entry: Entry<object>, operation: Operation): Links {
+  const { of: { target }, listQuery: { fields } } = included
   const { attached: { parent } } = target.collection
-  const type = getType(inclusion)
+  const type = getType(included)
   const outer = parent === undefined || type.hidden?.has(parent.property) === true
     ? undefined
     : readId(entry.item, parent.property)
@@ -205,14 +218,13 @@ function buildLinks (inclusion: Inclusion, entry: Entry<object>, operation: Oper
   return path === undefined ? {} : buildIncludedLinks(target, entry, { path, type, fields })
 }
 
-function getType ({ reading, target: { collection } }: Inclusion): ItemType {
+function getType ({ of: { reading, target: { collection } } }: Included): ItemType {
   return reading?.view.type ?? collection.type
 }
 
 function getVersion (related: Related, parent: Entry<object>): string {
-  const { inclusion, additions } = related
-  const { reading, listQuery: { fields } } = inclusion
-  const type = getType(inclusion)
+  const { of: { reading }, listQuery: { fields }, additions } = related
+  const type = getType(related)
   const { entries, more, total } = findPage(related, parent)
   const selection = { fields, additions }
   // Another item may have the same version.
@@ -231,14 +243,13 @@ function getVersion (related: Related, parent: Entry<object>): string {
 type BuildUrl = (parent: Entry<object>, last?: Entry<object>) => string | undefined
 
 /** Prepares what the URLs of all parents have in common. */
-function prepareUrl (inclusion: Inclusion, operation: Operation): BuildUrl {
-  const { relation: { equals }, reading, target, inclusions } = inclusion
-  const { lists } = reading!
-  const { needs, count, limit, ...rest } = toListQuery(inclusion)
+function prepareUrl (included: Included, operation: Operation): BuildUrl {
+  const { of: { relation: { equals }, target } } = included
+  const lists = included.of.lists!
+  const { needs, count, limit, ...rest } = toListQuery(included)
   // A list by itself has at least one item.
   const own = limit === 0 || limit === undefined ? rest : { ...rest, limit }
-  const features = writeExpand(inclusions)
-  const query = features && buildEquivalentGet(lists, { ...own, features })
+  const query = writeQuery(lists, own)
   const isNested = target.collection.attached.parent?.property === equals
   const name = lists.parameters.has(equals) ? `${equals}.eq` : equals
   if (query === undefined || new URLSearchParams(query).has(name)) return () => undefined
@@ -261,23 +272,4 @@ function prepareUrl (inclusion: Inclusion, operation: Operation): BuildUrl {
 function buildPath ({ path }: Served, { request }: Operation, parent: Id | undefined): string | undefined {
   const parameters = Object(request?.params) as Readonly<Record<string, string>>
   return fillPath(path, { ...parameters, parent: parent === undefined ? undefined : String(parent) })
-}
-
-/** Returns the parameters of a query string that includes this; undefined if no query string can express it. */
-export function writeExpand (inclusions: readonly Inclusion[]): Record<string, string> | undefined {
-  const parameters: Record<string, string> = {}
-  const paths: string[] = []
-  let isExpressible = true
-  const visit = ({ relation: { name }, reading, listQuery, inclusions }: Inclusion, outer: string): void => {
-    const path = `${outer}${name}`
-    // A longer path includes what leads to it.
-    if (inclusions.length === 0) paths.push(path)
-    const query = reading === undefined ? '' : buildEquivalentGet(reading.lists, listQuery)
-    if (query === undefined) isExpressible = false
-    for (const [option, value] of new URLSearchParams(query)) parameters[`expand.${path}.${option}`] = value
-    for (const inner of inclusions) visit(inner, `${path}.`)
-  }
-  for (const inclusion of inclusions) visit(inclusion, '')
-  if (!isExpressible) return undefined
-  return paths.length === 0 ? {} : { expand: paths.join(), ...parameters }
 }

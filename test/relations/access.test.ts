@@ -61,6 +61,53 @@ test('a hidden property cannot be told from one that does not exist', async (t) 
   t.strictSame(await read('email'), await read('nobod'))
 })
 
+test('a hidden relation cannot be told from one that does not exist, wherever a query names it', async (t) => {
+  const Doc = Type.Object({ id: Type.String(), ownerId: Type.String(), placeId: Type.String() })
+  const Place = Type.Object({ id: Type.String(), name: Type.String() })
+  const access = { allow: 'public', visible: { ownerId: () => false } } as const
+  const related = relate({
+    tasks: define({ name: 'tasks', schema: Doc, storage: memory(), access }),
+    docs: define({ name: 'docs', schema: Doc, storage: memory(), access }),
+    places: define({ name: 'places', schema: Place, storage: memory() })
+  }, {
+    tasks: { doc: { to: 'docs', property: 'placeId' } },
+    docs: { secret: { to: 'places', property: 'ownerId' }, place: { to: 'places', property: 'placeId' } },
+    places: { docs: { to: 'docs', by: 'placeId' }, sorted: { to: 'docs', by: 'ownerId' } }
+  })
+  const app = await build(t, Object.values(related))
+  const queries = [
+    '/docs?secret.name=x', '/docs?secret.name.like=x', '/docs?sort=secret.name', '/docs?expand=secret',
+    '/docs?expand=place,secret', '/docs?expand=secret&expand.secret.fields=name', '/docs?expand=secret&expand.secret.limit=0',
+    '/docs?expand.secret.limit=10', '/tasks?doc.secret.name=x', '/tasks?expand=doc.secret&expand.doc.secret.limit=0',
+    '/tasks?expand=doc.secret&expand.doc.secret.fields=name', '/places?docs.some.secret.name=x',
+    '/places?expand=docs.secret&expand.docs.secret.limit=0', '/places?expand=docs.secret&expand.docs.secret.name=x',
+    '/places?expand=docs&expand.docs.secret.name=x', '/places?expand=docs&expand.docs.sort=secret.name'
+  ]
+  for (const query of queries) {
+    const read = async (name: string) => {
+      const { statusCode, body } = await send(app, `GET ${query.replaceAll('secret', name)}`)
+      return [statusCode, body.replaceAll(name, '_')]
+    }
+    const [status, body] = await read('secret')
+    t.equal(status, 400, query)
+    t.strictSame([status, body], await read('nowhere'), query)
+  }
+  const contents = [
+    { filter: { secret: { name: 'x' } } }, { filter: { 'secret.name': 'x' } }, { sort: ['secret.name'] },
+    { expand: ['secret'] }, { expand: { secret: { fields: ['name'] } } },
+    { expand: { place: { expand: { docs: { expand: { secret: { limit: 0 } } } } } } }
+  ]
+  for (const content of contents) {
+    const read = async (name: string) => {
+      const { statusCode, body } = await send(app, 'QUERY /docs', JSON.parse(JSON.stringify(content).replaceAll('secret', name)))
+      return [statusCode, body.replaceAll(name, '_')]
+    }
+    const [status, body] = await read('secret')
+    t.ok(Number(status) >= 400, JSON.stringify(content))
+    t.strictSame([status, body], await read('nowhere'), JSON.stringify(content))
+  }
+})
+
 test('responses that depend on the caller are not stored by shared caches, and have different tags', async (t) => {
   const app = await serveBlog(t, defineBlog({ hasRules: true }))
   const tags = new Set<unknown>()

@@ -38,6 +38,9 @@ test('unprefixed dotted names filter the list itself', async (t) => {
 test('QUERY filters with nested objects', async (t) => {
   const app = await serveBlog(t)
   const filters: ReadonlyArray<readonly [filter: object, ids: readonly string[]]> = [
+    [{ 'comments.some.text': 'c2', 'comments.some.author.name': 'Ada' }, []],
+    // An object of its own is about a comment of its own.
+    [{ all: [{ 'comments.some.text': 'c2' }], 'comments.some.author.name': 'Ada' }, ['a1']],
     [{ author: { country: 'AT' } }, ['a1']],
     [{ 'author.country': 'AT' }, ['a1']],
     [{ author: { manager: { name: 'Cleo' } } }, ['a2']],

@@ -744,8 +744,8 @@ const lists = [
   ...inFile('doors/code/calls.ts', ['doors/code/calls', 'query/walks'], [
     {
       promise: 'pages from code have no item twice',
-      old: 'after: getPosition(entries.at(-1)!, query.order)',
-      next: 'after: getPosition((entries.at(-2) ?? entries.at(-1))!, query.order)'
+      old: 'getPosition(entries.at(-1)!, rendering.found!.query.order)',
+      next: 'getPosition((entries.at(-2) ?? entries.at(-1))!, rendering.found!.query.order)'
     }
   ])
 ]

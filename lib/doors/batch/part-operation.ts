@@ -1,5 +1,6 @@
 import { findPlace } from '../../engine/access/parent.ts'
 import { bindAction } from '../../engine/engine.ts'
+import { getGrammar } from '../../engine/grammar.ts'
 import { getScope, Operation } from '../../engine/operation.ts'
 import type { ParsedContent } from '../../engine/operation.ts'
 import { applyPatch } from '../../engine/patch.ts'
@@ -8,6 +9,7 @@ import type { OpenTransaction } from '../../engine/transaction.ts'
 import { hasTagPrecondition } from '../../http/preconditions.ts'
 import { Problem, problem } from '../../http/problems.ts'
 import { checkQuery } from '../../query/check-query.ts'
+import { parseQuery } from '../../query/parse.ts'
 import type { PreparedPart } from './prepare-part.ts'
 
 interface Joined {
@@ -34,9 +36,7 @@ export function toOperation (
     input: {
       // The key is that of the batch.
       getKeyed: () => undefined,
-      getRawQuery: () => address.query,
-      // Layers may change the view.
-      parseQuery: ({ lists }) => action.parseQuery?.(lists, address) ?? {},
+      parseQuery: () => parseQuery(getGrammar(collection), address),
       parseContent: () => parsed,
       applyPatch: (item) => parsed instanceof Problem ? parsed : applyPatch(view.type, item, parsed.value)
     },

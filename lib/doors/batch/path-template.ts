@@ -1,5 +1,6 @@
 import { unescape } from 'node:querystring'
 import { checkEncoding } from '../../query/check-query.ts'
+import { hasNamesAsValue } from '../../query/parse.ts'
 import { parseReference } from './references.ts'
 import type { Reference } from './references.ts'
 
@@ -88,12 +89,10 @@ export function parsePath (text: string, ids: ReadonlyMap<string, number>): Path
   }
   const template = new PathTemplate(path, search, references)
   // The names in a query decide which rules are called, and they are called before any part runs.
-  const wrong = template.openParameters.find((name) => namesInValue.test(name))
+  const wrong = template.openParameters.find(hasNamesAsValue)
   if (wrong === undefined) return template
   return `has a reference in ${JSON.stringify(wrong)}, which contains names of properties or relations`
 }
-
-const namesInValue = /(?:^|\.)(?:expand|sort)$/
 
 /** Percent-encoded, as `node:querystring` splits them. */
 function splitParameters (search: string): ReadonlyArray<{ readonly name: string, readonly value: string }> {

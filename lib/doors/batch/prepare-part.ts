@@ -6,9 +6,13 @@ import { getDependentActions, isProtected } from '../../engine/access/caller-dep
 import { findAllowed, fromRequest } from '../../engine/access/evaluate.ts'
 import { shareCallers } from '../../engine/access/identify.ts'
 import { decideEarly } from '../../engine/decisions.ts'
+import { getGrammar } from '../../engine/grammar.ts'
 import type { Decisions } from '../../engine/operation.ts'
 import { HookError } from '../../errors/failure.ts'
 import { problem } from '../../http/problems.ts'
+import type { Problem } from '../../http/problems.ts'
+import { parseQuery } from '../../query/parse.ts'
+import type { QueryTree } from '../../query/tree.ts'
 import type { Format } from '../../formats/format.ts'
 import { present } from '../http/presentation.ts'
 import type { Presentation } from '../http/presentation.ts'
@@ -59,7 +63,7 @@ export async function preparePart (original: FastifyRequest, part: Part, target:
     caller: access.caller,
     isApp: false,
     request,
-    getRawQuery: () => readNames(part, target)
+    parseQuery: () => parseNames(part, target)
   }).catch((thrown: unknown) => { throw thrown instanceof HookError ? thrown.cause : thrown })
   return {
     ...part,
@@ -74,8 +78,8 @@ export async function preparePart (original: FastifyRequest, part: Part, target:
 }
 
 /** Returns the query for its names, which do not depend on references. */
-function readNames (part: Part, target: Target): Readonly<Record<string, unknown>> {
-  return resolveAddress(part, target, part.path.references.map(() => '')).query
+function parseNames (part: Part, target: Target): QueryTree | Problem {
+  return parseQuery(getGrammar(target.collection), resolveAddress(part, target, part.path.references.map(() => '')))
 }
 
 /** A batch at `/:tenant/batch` is about that tenant: the caller was identified by its URI. */

@@ -16,6 +16,7 @@ import type {
 import type { Patch } from '../../http/merge-patch.ts'
 import type { Collection } from '../../engine/collection.ts'
 import { bindAction } from '../../engine/engine.ts'
+import { getGrammar } from '../../engine/grammar.ts'
 import { actionInfos, toActionInfo, toAggregateInfo, toBulkInfo } from '../../engine/table.ts'
 import { changeOperation, getScope, neverAborted, Operation } from '../../engine/operation.ts'
 import type { BoundAction, Keyed, ParsedContent } from '../../engine/operation.ts'
@@ -39,8 +40,7 @@ import type { Preferences } from '../../http/prefer.ts'
 import { Problem, problem } from '../../http/problems.ts'
 import { getPosition } from '../../query/cursor.ts'
 import type { ListQuery } from '../../query/list-query.ts'
-import type { Lists } from '../../query/lists.ts'
-import { parseQueryContent } from '../../query/query-content.ts'
+import { emptyTree, parseQueryObject } from '../../query/parse.ts'
 import type { Transaction } from '../../engine/definition.ts'
 import { digest } from '../../engine/receipts.ts'
 import { refusalToProblem } from '../../engine/refusal.ts'
@@ -115,7 +115,9 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
   async function openList (query: CallQuery<Item>, options: CallOptions) {
     const open = await runCall(target, () => {
       return openCall(host, actionInfos.list, options, {
-        query: () => toQuery(host, query, queryNames, createParseList(host.findCollection()))
+        query: () => toQuery(host, query, queryNames),
+        // Without a limit, code reads as many items at a time as clients can.
+        defaults: { limit: host.findCollection().lists.limit.maximum }
       })
     })
     return { open, first: await readPage(open.operation) }
@@ -134,10 +136,8 @@ export function createCalls<Item extends object, Adds> (host: CallHost): Collect
       yield { entries: toEntries(open, rendering), next, total }
       if (next === null) return
       options.signal?.throwIfAborted()
-      // The items are counted once.
-      const { listQuery: { cursor, offset, ...rest }, query } = rendering.found!
-      const following = { ...rest, after: getPosition(entries.at(-1)!, query.order), count: false }
-      rendering = await readNext(changeOperation(open.operation, { query: () => following }))
+      const after = getPosition(entries.at(-1)!, rendering.found!.query.order)
+      rendering = await readNext(changeOperation(open.operation, { after }))
     }
   }
 
@@ -260,12 +260,11 @@ function createAggregateCall (host: CallHost): Record<string, unknown> {
   const { aggregate } = host
   if (aggregate === undefined) return {}
   const action = toAggregateInfo(aggregate)
-  const parse: ParseQuery = (lists, query) => aggregate.parseObject(lists, query as object)
 
   async function callAggregate (query: object = {}, options: CallOptions = {}): Promise<object> {
     return runCall({ collection: host.name }, async () => {
       const { operation } = await openCall(host, action, options, {
-        query: () => toQuery(host, query, aggregateQueryNames, parse)
+        query: () => toQuery(host, query, aggregateQueryNames)
       })
       const rendering = await run(operation)
       // An aggregate leads to an object.
@@ -306,7 +305,8 @@ interface CallParts {
   readonly id?: Id | undefined
   readonly content?: unknown
   /** Called once the caller is authorized. */
-  readonly query?: (() => GivenQuery | Problem) | undefined
+  readonly query?: (() => ParsedContent | Problem) | undefined
+  readonly defaults?: ListQuery | undefined
   readonly prefers?: Preferences['return']
 }
 
@@ -315,7 +315,7 @@ async function openCall (
   host: CallHost,
   action: ActionInfo,
   options: WriteCallOptions,
-  { id, content, query, prefers }: CallParts = {}
+  { id, content, query, defaults, prefers }: CallParts = {}
 ): Promise<OpenCall> {
   checkOptions(options)
   const collection = host.findCollection()
@@ -335,7 +335,7 @@ async function openCall (
   const takesIds = action.name === 'create' && isApp && !(parsed instanceof Problem)
   const ids = takesIds ? getGivenIds(collection, parsed.value) : undefined
   if (ids instanceof Problem) throw ids
-  const given = query?.() ?? noQuery
+  const given = query?.()
   if (given instanceof Problem) throw given
   const withinParent = isApp ? undefined : createParentFilter(collection, access.parentScope?.filter)
   const scope = joinFilters(getScope(access, undefined), withinParent)
@@ -344,12 +344,12 @@ async function openCall (
   const bound = bindAction(collection, action, { door: 'code', isJoined: transaction !== undefined })
   const keyed = idempotencyKey === undefined
     ? undefined
-    : toKeyed(bound, idempotencyKey, [action.key, id, content, given.value])
+    : toKeyed(bound, idempotencyKey, [action.key, id, content, given === undefined ? {} : given.value])
   const operation = new Operation(bound, access, {
     input: {
       getKeyed: () => keyed,
-      getRawQuery: () => given.value,
-      parseQuery: ({ lists }) => given.parse(lists, given.value),
+      defaults,
+      parseQuery: () => given === undefined ? emptyTree : parseQueryObject(getGrammar(collection), given.value),
       parseContent: () => parsed,
       applyPatch: (item) => parsed instanceof Problem ? parsed : applyPatch(view.type, item, parsed.value)
     },
@@ -507,39 +507,19 @@ const aggregateQueryNames: readonly string[] = [
   'by', 'count', 'distinct', 'sum', 'avg', 'min', 'max', 'filter', 'q', 'sort', 'limit'
 ]
 
-type ParseQuery = (lists: Lists, query: unknown) => ListQuery | Problem
-
-/** Without a limit, code reads as many items at a time as clients can. */
-function createParseList ({ lists: { limit: { maximum } } }: Collection): ParseQuery {
-  return (lists, query) => {
-    const listQuery = parseQueryContent(lists, query)
-    return listQuery instanceof Problem ? listQuery : { limit: maximum, ...listQuery }
-  }
-}
-
-/** A query of code, as the content of QUERY has it. */
-interface GivenQuery {
-  readonly value: unknown
-  readonly parse: ParseQuery
-}
-
-const noQuery: GivenQuery = { value: {}, parse: () => ({}) }
-
 /** Returns a copy of what the app passes. */
 function toQuery (
   { hasRelations }: CallHost,
   query: object,
-  names: readonly string[],
-  parse: ParseQuery = parseQueryContent
-): GivenQuery | Problem {
+  names: readonly string[]
+): ParsedContent | Problem {
   const known = hasRelations ? names : names.filter((name) => name !== 'expand')
   const unknown = Object.keys(query).find((name) => !known.includes(name))
   if (unknown !== undefined) {
     throw new TypeError(`A query has no property "${unknown}". Available properties: ${known.join(', ')}.`)
   }
   checkFilters(query)
-  const json = toJson(query)
-  return json instanceof Problem ? json : { ...json, parse }
+  return toJson(query)
 }
 
 /** Refuses a value that is undefined in a filter, also in one of `expand`: without it, the filter matches more. */

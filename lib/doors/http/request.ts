@@ -4,18 +4,17 @@ import type { Access, Place } from '../../engine/access/access.ts'
 import type { ActionInfo, Taken } from '../../engine/action-info.ts'
 import type { Collection } from '../../engine/collection.ts'
 import type { AbortableContext, Input, Keyed, Operation, ParsedContent } from '../../engine/operation.ts'
+import { getGrammar } from '../../engine/grammar.ts'
 import { readKey } from '../../engine/idempotency-key.ts'
 import { applyMerge, applyOperations } from '../../engine/patch.ts'
 import { digest } from '../../engine/receipts.ts'
-import type { View } from '../../engine/view.ts'
 import type { Format } from '../../formats/format.ts'
 import { parseIJson } from '../../formats/i-json.ts'
 import type { Preferences } from '../../http/prefer.ts'
 import { Problem } from '../../http/problems.ts'
-import { mergeQueries } from '../../query/list-query.ts'
 import type { ListQuery } from '../../query/list-query.ts'
-import type { Lists } from '../../query/lists.ts'
-import { parseQueryContent } from '../../query/query-content.ts'
+import { emptyTree, parseQuery } from '../../query/parse.ts'
+import type { QueryTree } from '../../query/tree.ts'
 import { parseContent, readContent, readInput } from './content.ts'
 import type { Presentation } from './presentation.ts'
 
@@ -95,18 +94,19 @@ export class HttpRequest implements Input {
     }
   }
 
-  getRawQuery (): unknown {
-    if (this.action.takes !== 'query') return this.query
-    const content = this.parseContent()
-    // An invalid one is refused when it is parsed.
-    return content instanceof Problem ? this.query : [this.query, content.value]
+  /** The entity tag for a caller who does not see all properties is computed from those that it sees. */
+  get defaults (): ListQuery | undefined {
+    const needsWholeItems = this.format.hasTags === true && this.access.view.type.hidden !== undefined
+    return needsWholeItems ? { needsWholeItems } : undefined
   }
 
-  parseQuery (view: View): ListQuery | Problem {
-    const listQuery = parseQuery(this, view.lists)
-    // The entity tag for a caller who does not see all properties is computed from those that it sees.
-    const needsWholeItems = this.format.hasTags === true && this.access.view.type.hidden !== undefined
-    return needsWholeItems && !(listQuery instanceof Problem) ? { ...listQuery, needsWholeItems } : listQuery
+  parseQuery (): QueryTree | Problem {
+    const { takes, query } = this.action
+    if (this.search === '' && takes !== 'query') return emptyTree
+    return parseQuery(getGrammar(this.collection), this, {
+      content: takes === 'query' ? this.parseContent() : undefined,
+      ...query === 'groups' && { hint: '' }
+    })
   }
 
   parseContent (): ParsedContent | Problem {
@@ -120,16 +120,6 @@ export class HttpRequest implements Input {
     const apply = this.mediaType === 'application/json-patch+json' ? applyOperations : applyMerge
     return apply(this.access.view.type, item, patch.value)
   }
-}
-
-function parseQuery (request: HttpRequest, lists: Lists): ListQuery | Problem {
-  const { action } = request
-  const inString = action.parseQuery?.(lists, request) ?? {}
-  if (action.takes !== 'query' || inString instanceof Problem) return inString
-  const content = request.parseContent()
-  if (content instanceof Problem) return content
-  const inContent = parseQueryContent(lists, content.value)
-  return inContent instanceof Problem ? inContent : mergeQueries(inString, inContent)
 }
 
 const parsers: Readonly<Record<Taken, (request: HttpRequest) => ParsedContent | Problem>> = {

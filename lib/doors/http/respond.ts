@@ -15,7 +15,7 @@ import { freezeJson } from '../../http/json-value.ts'
 import { formatLocation } from '../../http/location.ts'
 import { isConditional } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
-import { buildEquivalentGet } from '../../query/equivalent-get.ts'
+import { writeQuery } from '../../query/write-query.ts'
 import type { ShownPage } from '../../query/page-length.ts'
 import type { Entry } from '../../storage/contract.ts'
 import { buildItemLinks, buildItemPath, buildListLinkHeader } from './links.ts'
@@ -180,7 +180,7 @@ function respondWithPage (request: HttpRequest, rendering: ListRendering, { writ
   const limited = rendering.showAll(format.embed?.write)
   if (limited instanceof Problem) return limited
   const { page } = limited
-  const equivalent = action.takes === 'query' ? buildEquivalentGet(lists, listQuery) : undefined
+  const equivalent = action.takes === 'query' ? writeQuery(lists, listQuery) : undefined
   const search = equivalent ?? request.search
   const uri = search === '' ? path : `${path}?${search}`
   const links = buildPageLinks(lists, { path, search }, { page, query, listQuery })

@@ -6,10 +6,10 @@ import { joinNames } from '../../query/join-names.ts'
 import type { GroupQuery, ListQuery } from '../../query/list-query.ts'
 import type { Lists } from '../../query/lists.ts'
 import { isLimit, parseBoolean, parseNumber } from '../../query/parameters.ts'
-import { parseQueryContent } from '../../query/query-content.ts'
-import { maxQueryLength, parseListQuery } from '../../query/query-string.ts'
-import type { QueryRequest } from '../../query/query-string.ts'
 import { badParameter } from '../../query/check-query.ts'
+import { resolveConditions } from '../../query/resolve.ts'
+import { getParts, omitParameters } from '../../query/tree.ts'
+import type { QueryTree } from '../../query/tree.ts'
 import type { Figure, Grouping } from '../../storage/contract.ts'
 
 // The query of an aggregate: what is computed, and of which items. The latter is that of a list.
@@ -62,25 +62,16 @@ function createOffer ({ by, of, maximum }: AggregateSettings, { known }: Lists):
   }
 }
 
-/** Returns the lists by which the conditions of a query are parsed. */
+/** Returns the lists by which the conditions of a query are resolved. */
 function toConditionLists (lists: Lists, { parameters }: Offer): Lists {
   const ofFeatures = [...lists.featureParameters].filter(([, { isAboutContent }]) => isAboutContent !== true)
-  const { relations } = lists
   return {
     ...lists,
     parameters: new Set([
       ...parameters,
       ...ofFeatures.map(([name]) => name).filter((name) => lists.parameters.has(name)),
       ...lists.parameters.has('q') ? ['q'] : []
-    ]),
-    ...relations !== undefined && {
-      relations: {
-        get: (name) => relations.get(name),
-        getParameter: () => undefined,
-        group: (conditions) => relations.group(conditions),
-        resolve: (filter, order) => relations.resolve(filter, order)
-      }
-    }
+    ])
   }
 }
 
@@ -92,36 +83,27 @@ function readText (name: string, text: string): unknown {
   return name === 'count' ? parseBoolean(text) : text.split(',')
 }
 
-/** Parses the query string of a request. */
-export function parseString (settings: AggregateSettings, lists: Lists, request: QueryRequest): ListQuery | Problem {
-  const { query, search } = request
-  if (search.length > maxQueryLength) {
-    return problem('uri-too-long', { detail: `The query is longer than ${maxQueryLength} characters.` })
-  }
-  const offer = createOffer(settings, lists)
-  const entries = Object.entries(query)
+/** Reads what the query has beside conditions, by name. */
+function readOwn ({ parameters, content }: QueryTree, { parameters: names }: Offer): Record<string, unknown> | Problem {
   const own: Record<string, unknown> = {}
-  for (const [name, text] of entries.filter(([name]) => offer.parameters.has(name))) {
+  for (const [name, text] of Object.entries(parameters).filter(([name]) => names.has(name))) {
     if (typeof text !== 'string') return badParameter(name, onceOnly)
     own[name] = readText(name, text)
   }
-  const rest = Object.fromEntries(entries.filter(([name]) => !offer.parameters.has(name)))
-  const conditions = parseListQuery(toConditionLists(lists, offer), { query: rest, search })
-  if (conditions instanceof Problem) return conditions
-  const groups = parseGroups(offer, own)
-  return 'wrong' in groups ? badParameter(groups.wrong, groups.expected) : { ...conditions, groups }
+  for (const { name, value } of getParts(content).filter(({ name }) => names.has(name))) own[name] = value
+  return own
 }
 
-/** Parses the query of a call from code. */
-export function parseObject (settings: AggregateSettings, lists: Lists, query: object): ListQuery | Problem {
+/** Resolves which figures are computed of which items. */
+export function resolveGroups (settings: AggregateSettings, tree: QueryTree, lists: Lists): ListQuery | Problem {
   const offer = createOffer(settings, lists)
-  const entries = Object.entries(query)
-  const isOwn = ([name]: readonly [string, unknown]): boolean => offer.parameters.has(name)
-  const rest = Object.fromEntries(entries.filter((entry) => !isOwn(entry)))
-  const conditions = parseQueryContent(toConditionLists(lists, offer), rest)
+  const own = readOwn(tree, offer)
+  if (own instanceof Problem) return own
+  const conditions = resolveConditions(omitParameters(tree, offer.parameters), toConditionLists(lists, offer))
   if (conditions instanceof Problem) return conditions
-  const groups = parseGroups(offer, Object.fromEntries(entries.filter(isOwn)))
+  const groups = parseGroups(offer, own)
   if (!('wrong' in groups)) return { ...conditions, groups }
+  if (tree.content === undefined) return badParameter(groups.wrong, groups.expected)
   return problem('validation-failed', {
     detail: 'The query is invalid.',
     properties: { errors: [{ pointer: toPointer([groups.wrong]), message: `must be ${groups.expected}` }] }

@@ -11,7 +11,7 @@ const maxTextLength = 10_000
 
 /** Computes the figures. */
 export const aggregate: Run = async (operation) => {
-  const { view: { lists }, storage, context } = operation
+  const { lists, storage, context } = operation
   const listQuery = operation.query()
   if (listQuery instanceof Problem) return listQuery
   const { filter, search } = toStorageQuery(lists, listQuery)
