@@ -123,13 +123,18 @@ function existed ({ storage }: Collection, item: object): boolean {
 
 /** Refuses to remove an item, without names of collections that the caller may not know. */
 class ReferencedProblem extends Problem {
-  /** The collections with items that refer to the item. */
-  readonly sources: readonly Collection[]
+  /** Not a property that apps see when they serialize the error of a call. */
+  readonly #sources: readonly Collection[]
 
   constructor (sources: readonly Collection[]) {
     const { status, name, detail = '' } = refusalToProblem({ refused: 'referenced' })
     super(status, name, { detail })
-    this.sources = sources
+    this.#sources = sources
+  }
+
+  /** The collections with items that refer to the item. */
+  get sources (): readonly Collection[] {
+    return this.#sources
   }
 }
 
