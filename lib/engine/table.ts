@@ -108,6 +108,30 @@ export function getTable (collection: Collection): readonly ActionInfo[] {
   return table
 }
 
+/** The actions at one path: that of the list, that of an item, or one below it. */
+export interface TablePlace {
+  readonly at: ActionInfo['at']
+  /** What follows the path of the list or the item. */
+  readonly path: string | undefined
+  readonly actions: readonly ActionInfo[]
+}
+
+/** Groups actions by their paths. Those of the list and of an item come first, even if they have no actions. */
+export function groupByPath (actions: readonly ActionInfo[]): TablePlace[] {
+  const places = new Map<string, TablePlace & { readonly actions: ActionInfo[] }>([
+    ['collection', { at: 'collection', path: undefined, actions: [] }],
+    ['item', { at: 'item', path: undefined, actions: [] }]
+  ])
+  for (const action of actions) {
+    const { at, path } = action
+    const key = path === undefined ? at : `${at} ${path}`
+    const place = places.get(key) ?? { at, path, actions: [] }
+    place.actions.push(action)
+    places.set(key, place)
+  }
+  return [...places.values()]
+}
+
 function createTable ({ actions, attached }: Collection): ActionInfo[] {
   const served = Object.values(actionInfos).filter(({ name }) => (actions as ReadonlySet<string>).has(name))
   const { aggregate } = attached

@@ -1,5 +1,6 @@
 import type { Collection } from '../../engine/collection.ts'
-import { getTable } from '../../engine/table.ts'
+import { getTable, groupByPath } from '../../engine/table.ts'
+import type { TablePlace } from '../../engine/table.ts'
 import type { ActionInfo } from '../../engine/action-info.ts'
 import type { Problem } from '../../http/problems.ts'
 import { problem } from '../../http/problems.ts'
@@ -14,6 +15,8 @@ import type { ResolvedPath } from './path-template.ts'
 export interface ServedPath {
   readonly collection: Collection
   readonly segments: readonly string[]
+  /** What parts can be about. */
+  readonly places: readonly TablePlace[]
 }
 
 /** What a part is about. */
@@ -29,17 +32,17 @@ export interface Target {
 }
 
 export function toServedPath ({ path, collection }: Pick<ServedCollection, 'path' | 'collection'>): ServedPath {
-  return { collection, segments: path.slice(1).split('/') }
+  return { collection, segments: path.slice(1).split('/'), places: groupByPath(getParts(collection)) }
 }
 
 /** Finds the action of a part: 404 for an unknown path, and 405 for a method that it does not support. */
 export function findTarget (served: readonly ServedPath[], part: Part): Target | Problem {
   const { path, method } = part
-  for (const { collection, segments } of served) {
+  for (const { collection, segments, places } of served) {
     const matches = segments.every((segment, index) => isMatch(segment, path.segments[index], part))
     const rest = path.segments.slice(segments.length)
     if (!matches || rest.length > 2) continue
-    const actions = findActions(collection, rest, part)
+    const actions = findActions(places, rest, part)
     if (actions === undefined) continue
     const action = actions[method]
     if (action === undefined) return methodNotAllowed(method, Object.keys(actions))
@@ -70,24 +73,20 @@ function isMatch (pattern: string, segment: string | undefined, { path }: Part):
 
 /** Returns the actions at what follows the path of a collection, by method; undefined if there is nothing. */
 function findActions (
-  collection: Collection,
+  places: readonly TablePlace[],
   rest: readonly string[],
   { path }: Part
 ): Readonly<Record<string, ActionInfo>> | undefined {
   const [id, name] = rest
-  const table = getParts(collection)
-  const select = (at: ActionInfo['at'], path?: string): Readonly<Record<string, ActionInfo>> => {
-    const selected = table.filter((action) => action.at === at && action.path === path)
-    return Object.fromEntries(selected.map((action) => [action.methods[0]!, action]))
-  }
-  if (id === undefined) return select('collection')
   if (id === '') return undefined
+  const find = (at: ActionInfo['at'], path?: string) => places.find((place) => place.at === at && place.path === path)
   const last = name ?? id
-  if (!path.isOpen(last)) {
-    const named = select(name === undefined ? 'collection' : 'item', decodeURIComponent(last))
-    if (Object.keys(named).length > 0) return named
-  }
-  return name === undefined ? select('item') : undefined
+  // A name of an action precedes an id, as in the router of Fastify.
+  const named = last === undefined || path.isOpen(last)
+    ? undefined
+    : find(name === undefined ? 'collection' : 'item', decodeURIComponent(last))
+  const place = named ?? (name === undefined ? find(id === undefined ? 'collection' : 'item') : undefined)
+  return place && Object.fromEntries(place.actions.map((action) => [action.methods[0]!, action]))
 }
 
 /** Returns what parts can be: those about one item or a list, whose content is the item or the input of an action. */

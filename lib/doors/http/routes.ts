@@ -16,7 +16,7 @@ import { createAction } from './http-operation.ts'
 import { buildCollectionRoute, buildParentRoute } from '../../engine/collection.ts'
 import type { Collection } from '../../engine/collection.ts'
 import type { Format } from '../../formats/format.ts'
-import { getTable } from '../../engine/table.ts'
+import { getTable, groupByPath } from '../../engine/table.ts'
 import { DuplicatePath } from '../../errors/errors.ts'
 import { createErrorHandler, createHandler, createNotFoundHandler, createOptionsHandlers } from './handler.ts'
 import type { GetOptionsHeaders } from './handler.ts'
@@ -52,18 +52,18 @@ export function addRoutes (
 ): void {
   const path = buildCollectionRoute(collection)
   const addRoute = createRouteAdder(app, collection)
-  const routes = new Map<string, ActionInfo[]>([[path, []], [`${path}/:id`, []]])
-  for (const action of getTable(collection)) {
-    if (action.methods.length === 0) continue
-    const place = action.at === 'item' ? `${path}/:id` : path
-    const url = action.path === undefined ? place : `${place}/${action.path}`
-    routes.set(url, [...routes.get(url) ?? [], action])
+  const served = getTable(collection).filter(({ methods }) => methods.length > 0)
+  const places = groupByPath(served)
+  for (const { at, path: name, actions } of places) {
+    const place = at === 'item' ? `${path}/:id` : path
+    const url = name === undefined ? place : `${place}/${name}`
+    addRoutesAt(app, collection, { actions, url, createConfig, addRoute })
   }
-  for (const [url, actions] of routes) addRoutesAt(app, collection, { actions, url, createConfig, addRoute })
   // Fastify sends parameters of over 100 characters to the 404 handler of the app, but not what a wildcard matches.
   const url = `${path}/*`
   if (collection.id.generate === 'client' || collection.attached.matchesAnySegment) {
-    addRoutesAt(app, collection, { actions: routes.get(`${path}/:id`)!, url, createConfig, addRoute })
+    const { actions } = places.find(({ at, path }) => at === 'item' && path === undefined)!
+    addRoutesAt(app, collection, { actions, url, createConfig, addRoute })
   } else {
     addRoute({
       ...getResourceOptions(collection),
