@@ -36,6 +36,15 @@ export interface ActionInfo {
   /** What follows the path of the collection or the item. */
   readonly path: string | undefined
   readonly takes: Taken | undefined
+  /** Whether requests have content. */
+  readonly takesContent: boolean
+  /** Whether the content is an item, or a patch of one. */
+  readonly takesItem: boolean
+  readonly takesPatch: boolean
+  /** Whether responses can have content. */
+  readonly returnsContent: boolean
+  /** Whether it is another form of an entry: QUERY of a list, or the GET of a custom action. */
+  readonly isVariant: boolean
   /** What can be requested beside the content: a list, the content of an item, or groups of items. */
   readonly query: 'list' | 'item' | 'groups' | undefined
   /** Whether several requests have the same effect as one. */

@@ -197,7 +197,7 @@ const findEntry: Find = (_operation, { id, storage, context, isMissing }) => {
 
 /** The representation, or the stored item after the patch. */
 const readContent: ReadContent = (operation, before) => {
-  const isPatch = operation.action.name === 'update' && before !== undefined
+  const isPatch = operation.action.takesPatch && before !== undefined
   const content = isPatch ? operation.patch(before.item) : operation.content()
   return content instanceof Problem ? content : { value: content.value, base: before?.item }
 }

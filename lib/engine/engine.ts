@@ -49,7 +49,7 @@ export function describeLayers (definition: Definition<object, unknown>, door: D
   const collection = toCollection(definition)
   return getTable(collection)
     // QUERY has the layers of a list, and the GET of a custom action those of its POST.
-    .filter(({ takes }) => takes !== 'query' && takes !== 'parameters')
+    .filter(({ isVariant }) => !isVariant)
     .filter(({ methods }) => methods.length > 0 || door === 'code')
     .map((action) => describeSteps(action.key, bindAction(collection, action, { door, isJoined: false }).steps))
     .join('\n')

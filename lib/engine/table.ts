@@ -6,12 +6,15 @@ import { resolveItemQuery, resolveListQuery } from '../query/resolve.ts'
 
 // The ways to call a collection. Each is an entry, which says what doors and OpenAPI need to know.
 
-type Entry = Pick<ActionInfo, 'name' | 'at' | 'methods' | 'run'> & Partial<ActionInfo>
+type Derived = 'takesContent' | 'takesItem' | 'takesPatch'
+type Entry = Pick<ActionInfo, 'name' | 'at' | 'methods' | 'run'> & Partial<Omit<ActionInfo, Derived>>
 
 function toInfo (entry: Entry): ActionInfo {
-  const { name, at, methods: [method] } = entry
+  const { name, at, methods: [method], takes } = entry
   const safe = method === 'GET' || method === 'QUERY'
   return {
+    returnsContent: true,
+    isVariant: false,
     key: name,
     safe,
     reads: safe,
@@ -22,8 +25,15 @@ function toInfo (entry: Entry): ActionInfo {
     resolveQuery: undefined,
     idempotent: true,
     requiresMatch: (general) => general && at === 'item' && !safe,
-    ...entry
+    ...entry,
+    ...describeContent(takes)
   }
+}
+
+function describeContent (takes: ActionInfo['takes']): Pick<ActionInfo, Derived> {
+  const takesPatch = takes === 'patch' || takes === 'bulkPatch'
+  const takesContent = takes !== undefined && takes !== 'parameters'
+  return { takesContent, takesPatch, takesItem: takesPatch || takes === 'representation' }
 }
 
 /** The six actions. */
@@ -54,11 +64,11 @@ export const actionInfos: Readonly<Record<ActionName, ActionInfo>> = {
   }),
   replace: toInfo({ name: 'replace', at: 'item', methods: ['PUT'], takes: 'representation', run: replace }),
   update: toInfo({ name: 'update', at: 'item', methods: ['PATCH'], takes: 'patch', idempotent: false, run: update }),
-  remove: toInfo({ name: 'remove', at: 'item', methods: ['DELETE'], run: remove })
+  remove: toInfo({ name: 'remove', at: 'item', methods: ['DELETE'], returnsContent: false, run: remove })
 }
 
 /** A list whose query is the content of the request: RFC 10008. */
-const queryInfo: ActionInfo = { ...actionInfos.list, key: 'query', methods: ['QUERY'], takes: 'query' }
+const queryInfo = toInfo({ ...actionInfos.list, key: 'query', methods: ['QUERY'], takes: 'query', isVariant: true })
 
 /** A custom action is a POST. */
 export function toActionInfo (custom: CustomAction): ActionInfo {
@@ -72,15 +82,16 @@ export function toActionInfo (custom: CustomAction): ActionInfo {
 function toGetInfo (custom: CustomAction): ActionInfo {
   const { name, at, run } = custom
   const key = `${name}.get`
-  return toInfo({ key, name, at, methods: ['GET', 'HEAD'], run, path: name, takes: 'parameters', custom })
+  const info = { key, name, at, run, path: name, custom, isVariant: true }
+  return toInfo({ ...info, methods: ['GET', 'HEAD'], takes: 'parameters' })
 }
 
 const bulkInfos: Readonly<Record<BulkAction['name'], ActionInfo>> = {
   // Over HTTP, a POST creates one item or several.
   create: { ...actionInfos.create, key: 'createMany', methods: [] },
-  update: { ...actionInfos.update, key: 'updateMany', takes: 'bulkPatch' },
+  update: toInfo({ ...actionInfos.update, key: 'updateMany', takes: 'bulkPatch' }),
   // A repeated one would also remove what matches since.
-  remove: { ...actionInfos.remove, key: 'removeMany', idempotent: false }
+  remove: { ...actionInfos.remove, key: 'removeMany', idempotent: false, returnsContent: true }
 }
 
 /** A write to several items: new ones, or those that match the query, which the caller must be allowed to list. */
@@ -106,6 +117,11 @@ export function getTable (collection: Collection): readonly ActionInfo[] {
   let table = tables.get(collection)
   if (table === undefined) tables.set(collection, table = createTable(collection))
   return table
+}
+
+/** Returns the actions about one item or a list: each once, in the form that has content or none. */
+export function getSingleActions (collection: Collection): ActionInfo[] {
+  return getTable(collection).filter(({ bulk, isVariant }) => bulk === undefined && !isVariant)
 }
 
 /** The actions at one path: that of the list, that of an item, or one below it. */

@@ -64,7 +64,7 @@ async function writeMatching (
   const { collection, storage: ownStorage, transaction: joined } = operation
   // No transaction is open while `hooks.beforeValidation` or a refinement runs: they may use the same connection.
   const callsApp = collection.hooks.beforeValidation !== undefined ||
-    (operation.action.name === 'update' && operation.view.type.refinement?.callsApp === true)
+    (operation.action.takesPatch && operation.view.type.refinement?.callsApp === true)
   const isInside = joined !== undefined || !callsApp
   // Items can be moved to another parent, which is read in the same transaction.
   const readsParent = collection.attached.parent !== undefined && !operation.isApp && operation.fixed === undefined

@@ -187,7 +187,7 @@ const readKinds: ReadonlySet<string> = new Set(['entry', 'page', 'groups'])
 /** A read that includes deleted items if the client requests that and the caller is allowed to see them. */
 function withDeletedOnRequest (next: Run, deletion: Deletion): Run {
   return async (operation) => {
-    const query = operation.action.query === undefined ? {} : operation.query()
+    const query = operation.query()
     if (query instanceof Problem) return query
     if (query.features?.deleted !== 'true') return next(operation)
     const refusal = await findRefusal(deletion, operation)

@@ -20,8 +20,8 @@ export interface OperationContext {
   readonly limited: boolean
 }
 
-function takesContent ({ operation: { takes } }: OperationContext): boolean {
-  return takes !== undefined && takes !== 'parameters'
+function takesContent ({ operation }: OperationContext): boolean {
+  return operation.takesContent
 }
 
 /** A query string has a maximum length, which valid values can exceed, such as those of a long list. */
@@ -66,13 +66,13 @@ const problemCases: readonly ProblemCase[] = [
   { status: 401, applies: needsCredentials },
   { status: 403, applies: (context) => needsCredentials(context) || context.operation.custom?.safe === false },
   { status: 404, applies: canBeNotFound },
-  { status: 406, applies: ({ operation }) => operation.key !== 'remove' },
+  { status: 406, applies: ({ operation }) => operation.returnsContent },
   { status: 409, applies: ({ operation: { safe, custom } }) => !safe || custom !== undefined },
   { status: 412, applies: takesPreconditions },
   { status: 413, applies: takesContent },
   { status: 414, applies: takesQueryString },
   { status: 415, applies: takesContent },
-  { status: 422, applies: (context) => takesContent(context) || context.operation.takes === 'parameters' },
+  { status: 422, applies: ({ operation }) => operation.takes !== undefined },
   {
     status: 428,
     applies: requiresMatch

@@ -132,9 +132,8 @@ function createFeature (
         ofText: (text) => text,
         read: () => ({})
       })
-      host.wrap('content', (next, { takes }) => {
-        const hasItem = takes === 'representation' || takes === 'patch' || takes === 'bulkPatch'
-        return hasItem ? ignoreRelationNames(next, relations.values()) : next
+      host.wrap('content', (next, { takesItem }) => {
+        return takesItem ? ignoreRelationNames(next, relations.values()) : next
       })
       // Layers inside parse the query, with the relations that it refers to.
       host.addHook('onRules', openRelations)

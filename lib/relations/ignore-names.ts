@@ -15,7 +15,7 @@ export function ignoreRelationNames (next: ReadContent, relations: Iterable<Rela
     const { hidden } = operation.view.type
     const names = all.filter(({ property }) => hidden?.has(property) !== true).map(({ name }) => name)
     const { value, base } = content
-    const stored = operation.action.name === 'update' ? base : undefined
+    const stored = operation.action.takesPatch ? base : undefined
     const omit = (item: unknown): unknown => omitNames(item, names, stored)
     return { ...content, value: Array.isArray(value) ? value.map(omit) : omit(value) }
   }

@@ -11,7 +11,7 @@ import { isObject } from '../../http/json-value.ts'
 import type { RouteOptions } from '../../engine/definition.ts'
 import type { ServedCollection } from '../../engine/registry.ts'
 import { getRouteOptions, registerOptions } from '../../engine/route-options.ts'
-import { getParts } from './targets.ts'
+import { getSingleActions } from '../../engine/table.ts'
 
 // The options of the plugin `batch`, and the checks at boot.
 
@@ -232,7 +232,7 @@ function checkAuthentication ({ name, access }: Collection, first: Collection): 
 /** Hooks in `routes` do not run for parts: a caller that such a hook refuses could write through a batch. */
 function checkRouteHooks (collection: Collection): void {
   const { name, http: { routes }, access } = collection
-  for (const part of getParts(collection)) {
+  for (const part of getSingleActions(collection)) {
     const { name: action, custom } = part
     const hasHooks = [routes.all, getRouteOptions(collection, part)].some((route) => collectHooks(route).length > 0)
     const isExplicit = custom === undefined

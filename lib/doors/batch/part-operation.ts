@@ -73,6 +73,6 @@ function checkRequest (part: PreparedPart): Problem | undefined {
 function readContent ({ target: { action }, access }: PreparedPart, content: unknown): ParsedContent | Problem {
   if (action.takes === 'input') return { value: content === undefined ? {} : content }
   if (content === undefined) return problem('malformed-content', { detail: 'The part has no content.' })
-  const hidden = action.takes === 'patch' ? undefined : access.view.type.checkHidden(content)
+  const hidden = action.takesPatch ? undefined : access.view.type.checkHidden(content)
   return hidden ?? { value: content }
 }

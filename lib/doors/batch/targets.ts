@@ -1,5 +1,5 @@
 import type { Collection } from '../../engine/collection.ts'
-import { getTable, groupByPath } from '../../engine/table.ts'
+import { getSingleActions, groupByPath } from '../../engine/table.ts'
 import type { TablePlace } from '../../engine/table.ts'
 import type { ActionInfo } from '../../engine/action-info.ts'
 import type { Problem } from '../../http/problems.ts'
@@ -32,7 +32,7 @@ export interface Target {
 }
 
 export function toServedPath ({ path, collection }: Pick<ServedCollection, 'path' | 'collection'>): ServedPath {
-  return { collection, segments: path.slice(1).split('/'), places: groupByPath(getParts(collection)) }
+  return { collection, segments: path.slice(1).split('/'), places: groupByPath(getSingleActions(collection)) }
 }
 
 /** Finds the action of a part: 404 for an unknown path, and 405 for a method that it does not support. */
@@ -87,13 +87,6 @@ function findActions (
     : find(name === undefined ? 'collection' : 'item', decodeURIComponent(last))
   const place = named ?? (name === undefined ? find(id === undefined ? 'collection' : 'item') : undefined)
   return place && Object.fromEntries(place.actions.map((action) => [action.methods[0]!, action]))
-}
-
-/** Returns what parts can be: those about one item or a list, whose content is the item or the input of an action. */
-export function getParts (collection: Collection): ActionInfo[] {
-  return getTable(collection).filter(({ bulk, takes }) => {
-    return bulk === undefined && takes !== 'query' && takes !== 'parameters'
-  })
 }
 
 function methodNotAllowed (method: string, supported: readonly string[]): Problem {

@@ -47,8 +47,6 @@ export function createHandler (
   { run, cache: ownCache }: HandlerOptions
 ): RouteHandlerMethod {
   const takesQuery = action.query !== undefined || action.takes === 'parameters'
-  // A response without content has no format.
-  const needsFormat = action.key !== 'remove'
   const requiresMatch = action.requiresMatch(collection.http.etag.required)
   const dependentActions = getDependentActions(collection)
   const { parent } = collection.attached
@@ -78,7 +76,9 @@ export function createHandler (
       checkOutsideCall(collection)
       const state = findState(incoming)
       const format = state?.format ?? negotiateFormat(collection.http, incoming.headers.accept)
-      if (format === undefined && needsFormat) return prepareProblem(collection, notAcceptable(collection.http), reply)
+      if (format === undefined && action.returnsContent) {
+        return prepareProblem(collection, notAcceptable(collection.http), reply)
+      }
       const place = findPlace(parent, incoming.params)
       if (place instanceof Problem) return prepareProblem(collection, place, reply)
       const access = state?.access ?? (open ??= getOpenAccess(collection))

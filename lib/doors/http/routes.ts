@@ -220,7 +220,7 @@ function buildAcceptHeaders (collection: Collection, actions: readonly ActionInf
   const headers: Record<string, string> = {}
   for (const { methods: [method], takes } of actions) {
     if (method === 'POST') headers['accept-post'] = getRepresentationTypes(collection.http.formats).join(', ')
-    if (method === 'PATCH') headers['accept-patch'] = (takes === 'patch' ? patchTypes : bulkPatchTypes).join(', ')
+    if (method === 'PATCH') headers['accept-patch'] = (takes === 'bulkPatch' ? bulkPatchTypes : patchTypes).join(', ')
     if (method === 'QUERY') headers['accept-query'] = queryTypes.join(', ')
   }
   return headers
