@@ -5,8 +5,6 @@ import type {
   JsonDialect,
   JsonType,
   KeyColumn,
-  ManyStatement,
-  PagesStatement,
   SqlDialect,
   Value
 } from '../sql/dialect.ts'
@@ -204,37 +202,14 @@ export const dialect: SqlDialect = {
   lockRows: (lock) => lock === 'existence' ? ' LOCK IN SHARE MODE' : ' FOR UPDATE',
   // With REPEATABLE READ, the default.
   locksScanned: true,
-  many: {
-    maxValues: Infinity,
-    isCounted: false,
-    insert ({ given, table }, columns) {
-      return `INSERT INTO ${table} (${columns.join(', ')}) SELECT * FROM ${buildGivenRows(given)}`
-    },
-    update (statement, set) {
-      const { given: { name } } = statement
-      const assignments = set.map(([column, value]) => `${column} = ${name}.${value}`).join(', ')
-      return `UPDATE ${buildManyJoin(statement)} SET ${assignments} WHERE 1 = 1${statement.buildScope()}`
-    },
-    remove (statement) {
-      return `DELETE ${statement.table} FROM ${buildManyJoin(statement)} WHERE 1 = 1${statement.buildScope()}`
-    }
-  },
-
-  pages: {
-    maxBound: 65_535,
-    bindsEach: true,
-    // MariaDB has neither LATERAL nor LIMIT in IN, so each value has a select of its own.
-    buildPages (statement) {
-      const { list, found } = statement
-      const buildEnd = () => ` ORDER BY ${list.orderBy} LIMIT ${list.buildLimit()}`
-      const keys = joinSelects(statement, `${list.id.sql} AS id`, buildEnd)
-      // The rows are read by their ids: a temporary table with long texts would be on disk.
-      return `SELECT found_keys.number, ${found.select} FROM (${keys}) AS found_keys ` +
-        `STRAIGHT_JOIN ${found.table} ON ${found.id.sql} = found_keys.id${found.buildJoins()} ` +
-        `ORDER BY found_keys.number, ${found.orderBy}`
-    },
-    buildCounts: (statement) => joinSelects(statement, 'count(*)', () => '')
-  },
+  maxBound: 65_535,
+  given: buildGiven,
+  bindsGiven: false,
+  givenKey: convertKey,
+  joinGiven: 'STRAIGHT_JOIN',
+  writesGiven: 'join',
+  // MariaDB has neither LATERAL nor LIMIT in IN.
+  pages: 'union',
 
   classifyError (error) {
     const { errno = 0, code, message } = getErrorDetail(error)
@@ -275,24 +250,11 @@ export const dialect: SqlDialect = {
 }
 
 /** The rows are one JSON, so that the text does not depend on their number. */
-function buildGivenRows ({ name, columns, rows, bind }: GivenRows): string {
+function buildGiven ({ name, columns, rows, bind }: GivenRows): string {
   // Numbers are texts as well, which are converted exactly.
   const json = bind(JSON.stringify(rows.map((row) => row.map((value) => value === null ? null : String(value)))))
   const paths = columns.map((column, index) => `${column.name} ${givenText} PATH '$[${index}]'`).join(', ')
   return `JSON_TABLE(${json}, '$[*]' COLUMNS (${paths})) AS ${name}`
-}
-
-/** Joins the selects of all values. */
-function joinSelects (
-  { values, list }: Omit<PagesStatement, 'found'>,
-  select: string,
-  buildEnd: () => string
-): string {
-  return values.map((value, index) => {
-    const from = `${list.table}${list.buildJoins()}`
-    const where = `${list.buildEqual(value)}${list.buildConditions()}`
-    return `(SELECT ${index} AS number, ${select} FROM ${from} WHERE ${where}${buildEnd()})`
-  }).join(' UNION ALL ')
 }
 
 /** The collation of a found column in an existing table finds candidates with its index. */
@@ -305,13 +267,6 @@ function buildEqualKey (found: KeyColumn, given: KeyColumn): string {
   if (!found.managed) return given.managed && given.kind === 'text' ? exact : `${plain} AND ${exact}`
   const converted = `${found.sql} = ${convertKey(given.sql, found.kind)}`
   return found.kind === 'uuid' ? `${converted} AND ${exact}` : converted
-}
-
-/** STRAIGHT_JOIN reads the given rows first. */
-function buildManyJoin ({ given, table, id, version }: ManyStatement): string {
-  const [givenId = '', givenVersion = ''] = given.columns.map((column) => `${given.name}.${column.name}`)
-  return `${buildGivenRows(given)} STRAIGHT_JOIN ${table} ` +
-    `ON ${id.sql} = ${convertKey(givenId, id.kind)} AND ${version} = ${toExact(givenVersion)}`
 }
 
 /** A key of the type that the column has, or its index could not be used. */

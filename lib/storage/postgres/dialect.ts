@@ -4,8 +4,6 @@ import type {
   GivenRows,
   JsonDialect,
   KeyColumn,
-  ManyStatement,
-  PagesStatement,
   RowLock,
   SqlDialect,
   Value,
@@ -173,40 +171,13 @@ export const dialect: SqlDialect = {
   // Rows of an outer join cannot be locked.
   lockRows: (lock, alias) => ` FOR ${rowLocks[lock]}${alias === undefined ? '' : ` OF ${alias}`}`,
   locksScanned: false,
-  many: {
-    maxValues: Infinity,
-    isCounted: false,
-    insert ({ given, table }, columns) {
-      return `INSERT INTO ${table} (${columns.join(', ')}) SELECT * FROM ${buildGivenRows(given)}`
-    },
-    update (statement, set) {
-      const { given, table } = statement
-      const assignments = set.map(([column, value]) => `${column} = ${given.name}.${value}`).join(', ')
-      return `UPDATE ${table} SET ${assignments} FROM ${buildGivenRows(given)} WHERE ${buildManyCondition(statement)}`
-    },
-    remove (statement) {
-      const { given, table } = statement
-      return `DELETE FROM ${table} USING ${buildGivenRows(given)} WHERE ${buildManyCondition(statement)}`
-    }
-  },
-
-  pages: {
-    maxBound: 65_535,
-    bindsEach: false,
-    // A nested loop returns the rows in the order of the values, and those of each value in its order.
-    buildPages (statement) {
-      const { list } = statement
-      return `SELECT given.number, page.* FROM ${buildGivenValues(statement)} CROSS JOIN LATERAL (` +
-        `SELECT ${list.select} FROM ${list.table}${list.buildJoins()} ` +
-        `WHERE ${buildGivenEqual(statement.column)}${list.buildConditions()} ` +
-        `ORDER BY ${list.orderBy} LIMIT ${list.buildLimit()}) AS page`
-    },
-    buildCounts (statement) {
-      const { list } = statement
-      return `SELECT given.number, (SELECT count(*) FROM ${list.table}${list.buildJoins()} ` +
-        `WHERE ${buildGivenEqual(statement.column)}${list.buildConditions()}) FROM ${buildGivenValues(statement)}`
-    }
-  },
+  maxBound: 65_535,
+  given: buildGiven,
+  bindsGiven: false,
+  joinGiven: 'CROSS JOIN',
+  writesGiven: 'using',
+  // A nested loop returns the rows in the order of the values, and those of each value in its order.
+  pages: 'lateral',
 
   classifyError (error) {
     const { code, message } = getErrorDetail(error)
@@ -248,11 +219,26 @@ const rowLocks: Readonly<Record<RowLock, string>> = {
 /** The types of arrays: the columns of a table created for a collection have the same, with a collation. */
 const arrayTypes: Readonly<Record<Kind, string>> = { ...dialect.types, text: 'text' }
 
-/** Each column is one array, so that the text does not depend on the number of rows. */
-function buildGivenRows ({ name, columns, rows, bind }: GivenRows): string {
-  const arrays = columns.map(({ kind }, index) => {
+/** Adds rows without values, up to a power of two. */
+function fillRows (rows: GivenRows['rows'], width: number): GivenRows['rows'] {
+  const filled = [...rows]
+  while (filled.length & (filled.length - 1)) filled.push(new Array<null>(width).fill(null))
+  return filled
+}
+
+/**
+ * Each column is one array, so that the text does not depend on the number of rows. Values that are not known to have
+ * the type of their column get it from an array that begins with the column: then the rows are filled up to a power of
+ * two, so that lists of any length need few statements, and the first ones have no values.
+ */
+function buildGiven ({ name, columns, rows, bind }: GivenRows): string {
+  const isTyped = columns.every(({ like }) => like === undefined)
+  const filled = isTyped ? rows : fillRows(rows, columns.length)
+  const arrays = columns.map(({ kind, like }, index) => {
+    const values = filled.map((row) => row[index]!)
+    if (like !== undefined) return `ARRAY[(SELECT ${like[0]} FROM ${like[1]} LIMIT 0), ${values.map(bind).join(', ')}]`
     // Bound as text: some drivers convert parameters of array types themselves.
-    return `${bind(toArray(rows.map((row) => row[index]!)))}::text::${arrayTypes[kind]}[]`
+    return `${bind(toArray(isTyped ? values : [null, ...values]))}::text::${arrayTypes[kind]}[]`
   })
   return `unnest(${arrays.join(', ')}) AS ${name} (${columns.map((column) => column.name).join(', ')})`
 }
@@ -261,26 +247,6 @@ function buildGivenRows ({ name, columns, rows, bind }: GivenRows): string {
 function toArray (values: readonly Value[]): string {
   const elements = values.map((value) => value === null ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`)
   return `{${elements.join(',')}}`
-}
-
-/** Values that are not known to have the type of their column get it from an array that begins with the column. */
-function buildGivenValues ({ values, bind, column }: Omit<PagesStatement, 'found'>): string {
-  if (column.managed) {
-    const array = `${bind(toArray(values))}::text::${arrayTypes[column.kind]}[]`
-    return `(SELECT number - 1 AS number, value FROM unnest(${array}) WITH ORDINALITY AS keys (value, number)) AS given`
-  }
-  // Filled up to a power of two, so that lists of any length need few statements. No row equals NULL.
-  const filled: Value[] = [...values]
-  while (filled.length & (filled.length - 1)) filled.push(null)
-  const array = `ARRAY[(SELECT ${column.name} FROM ${column.table} LIMIT 0), ${filled.map(bind).join(', ')}]`
-  return '(SELECT number - 2 AS number, value ' +
-    `FROM unnest(${array}) WITH ORDINALITY AS keys (value, number) WHERE value IS NOT NULL) AS given`
-}
-
-function buildGivenEqual ({ sql, kind, managed }: KeyColumn): string {
-  return joinTests(dialect, dialect.equatable(sql, kind, managed), (expression, index) => (
-    `${expression} = ${index === 0 ? 'given.value' : 'given.value::text'}`
-  ))
 }
 
 /** A UUID in its canonical form, which is the only text that is equal to it. */
@@ -302,11 +268,6 @@ function buildEqualKey (found: KeyColumn, given: KeyColumn): string {
   const exact = `${found.sql}::text COLLATE "C" = ${given.sql}::text COLLATE "C"`
   const candidates = given.managed ? `${plain} COLLATE "default"` : plain
   return joinTests(dialect, [found.sql, ''], (_, index) => index === 0 ? candidates : exact)
-}
-
-function buildManyCondition ({ given, id, version, buildScope }: ManyStatement): string {
-  const [givenId, givenVersion] = given.columns.map((column) => `${given.name}.${column.name}`)
-  return `${id.sql} = ${givenId} AND ${version} = ${givenVersion}${buildScope()}`
 }
 
 /** Class 22: out of range, too long, not of the type. */

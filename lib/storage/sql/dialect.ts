@@ -48,38 +48,20 @@ export interface SearchDialect {
   findable (word: string): string
 }
 
-/** Rows that a statement writes at once, given as a table that the statement joins with the table of the collection. */
+/** Rows of values, given as a table that a statement joins with that of the collection. */
 export interface GivenRows {
   /** The quoted name of the given table, and those of its columns. */
   readonly name: string
-  readonly columns: ReadonlyArray<{ readonly name: string, readonly kind: Kind }>
+  readonly columns: readonly GivenColumn[]
   readonly rows: ReadonlyArray<readonly Value[]>
-  /** Binds a value and returns its placeholder. */
-  readonly bind: (value: Value) => string
+  readonly bind: Bind
 }
 
-/** A statement over given rows. The first two columns of these are the id and the expected version. */
-export interface ManyStatement {
-  readonly given: GivenRows
-  /** The quoted table of the collection. */
-  readonly table: string
-  readonly id: { readonly sql: string, readonly kind: Kind }
-  readonly version: string
-  /** Builds further conditions, which begin with AND. Called after the rows are bound. */
-  readonly buildScope: () => string
-}
-
-/** How a database writes several rows with one statement. */
-export interface ManyDialect {
-  /** How many values a statement can have in its rows; `Infinity` if there is no limit. */
-  readonly maxValues: number
-  /** Whether the text of a statement depends on the number of rows. */
-  readonly isCounted: boolean
-  /** Inserts the given rows, whose columns are these of the table. */
-  readonly insert: (statement: Pick<ManyStatement, 'given' | 'table'>, columns: readonly string[]) => string
-  /** `set` has the columns of the table, each with the given column that it is set to. */
-  readonly update: (statement: ManyStatement, set: ReadonlyArray<readonly [string, string]>) => string
-  readonly remove: (statement: ManyStatement) => string
+export interface GivenColumn {
+  readonly name: string
+  readonly kind: Kind
+  /** A column of an existing table, whose type is not known, with its table. */
+  readonly like?: readonly [column: string, table: string] | undefined
 }
 
 /** A column with keys of rows. `managed` tells whether its table is as `createTable` creates it. */
@@ -91,49 +73,6 @@ export interface KeyColumn {
 
 /** Binds a value and returns its placeholder. Called in the order of the text. */
 export type Bind = (value: Value) => string
-
-/** A part of a statement that reads pages. Its values are bound by the functions, in the order of the text. */
-export interface PagePart {
-  readonly select: string
-  /** The id of a row. */
-  readonly id: KeyColumn
-  readonly orderBy: string
-  /** The table with its alias. */
-  readonly table: string
-  /** Builds what the table is joined with; empty, or it begins with a space. */
-  readonly buildJoins: () => string
-}
-
-/** A statement that reads a page for each of several values of a column. */
-export interface PagesStatement {
-  /** As they are bound. */
-  readonly values: readonly Value[]
-  readonly bind: Bind
-  /** The column that has the values: also without the alias of the list, and its table. */
-  readonly column: KeyColumn & { readonly name: string, readonly table: string }
-  /** Builds the list of one value: its rows, and the conditions besides that for the value. */
-  readonly list: PagePart & {
-    /** Builds the condition that the column has a value. */
-    readonly buildEqual: (value: Value) => string
-    /** Builds further conditions, which begin with AND. */
-    readonly buildConditions: () => string
-    readonly buildLimit: () => string
-  }
-  /** The rows of all lists, for databases that have to find them a second time. */
-  readonly found: PagePart
-}
-
-/** How a database reads pages for several values. The first column of the rows is the index of the value. */
-export interface PagesDialect {
-  /** How many values one statement can bind. */
-  readonly maxBound: number
-  /** Whether the conditions are bound for each value. */
-  readonly bindsEach: boolean
-  /** Reads the rows of the pages, those of each page in order. */
-  readonly buildPages: (statement: PagesStatement) => string
-  /** Counts the rows of each list. */
-  readonly buildCounts: (statement: Omit<PagesStatement, 'found'>) => string
-}
 
 /** A setting of a connection with which values could be lost, changed or misread. */
 export interface ConnectionSetting {
@@ -312,8 +251,26 @@ export interface SqlDialect {
   readonly lockRows: (lock: RowLock, alias?: string) => string
   /** Whether a locking SELECT locks rows that it reads and that do not match. Then rows are locked by their ids. */
   readonly locksScanned: boolean
-  readonly many: ManyDialect
-  readonly pages: PagesDialect
+  /** How many values a statement can bind. */
+  readonly maxBound: number
+  /** Builds the table of given rows. */
+  readonly given: (rows: GivenRows) => string
+  /** Whether each value of it is bound by itself, so that the text depends on the number of rows. */
+  readonly bindsGiven: boolean
+  /** A key of the given rows, of the type that the column has; the default is the key itself. */
+  readonly givenKey?: (value: string, kind: Kind) => string
+  /** What joins the given rows with a table so that they are read first. */
+  readonly joinGiven: string
+  /**
+   * How UPDATE and DELETE name the given rows: with FROM and USING; with FROM and a subquery; or both by a join. With
+   * USING, the version of a row for which the statement has waited is compared again.
+   */
+  readonly writesGiven: 'using' | 'subquery' | 'join'
+  /**
+   * How a page is read for each of several values: with LATERAL; by the ids that a subquery finds for a value; or by
+   * those of a SELECT for each value, joined by UNION ALL.
+   */
+  readonly pages: 'lateral' | 'subquery' | 'union'
 
   readonly classifyError: (error: unknown) => ErrorKind
   /** Whether the error reports a value that its column, or its type, cannot store. */

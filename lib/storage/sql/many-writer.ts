@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Context, Draft, Entry, Refusal, Replacement } from '../contract.ts'
 import { Assignments, type BoundAssignments } from './assignments.ts'
 import { ConditionBuilder } from './condition-builder.ts'
-import type { ManyStatement, Value } from './dialect.ts'
+import type { Value } from './dialect.ts'
 import type { WriteKind } from './foreign-keys.ts'
 import type { Kind } from './kind.ts'
 import type { Layout } from './layout.ts'
@@ -63,12 +63,14 @@ export class ManyWriter<Item extends object> {
     drafts: ReadonlyArray<Draft<Item>>,
     context: Context
   ): Promise<ReadonlyArray<Entry<Item>> | Refusal> {
-    const { dialect: { many }, columns } = this.#layout
+    const { columns, table } = this.#layout
     const assigned = drafts.map((draft) => this.#assignments.buildInsert(draft))
     const inserted = [...columns, ...this.#bookkeeping]
-    const names = inserted.map(({ sql }) => sql)
+    const names = inserted.map(({ sql }) => sql).join(', ')
     const given = { rows: assigned.map(({ values }) => values), kinds: inserted.map(({ kind }) => kind), context }
-    const refusal = await this.#write(session, given, (statement) => many.insert(statement, names))
+    const refusal = await this.#write(session, given, ({ given }) => (
+      `INSERT INTO ${table} (${names}) SELECT * FROM ${given}`
+    ))
     if (refusal !== undefined) return refusal
     return assigned.map((one) => this.#reader.toEntry(this.#assignments.toRow(one, undefined)))
   }
@@ -78,22 +80,35 @@ export class ManyWriter<Item extends object> {
     replacements: ReadonlyArray<Replacement<Item>>,
     context: Context
   ): Promise<ReadonlyArray<Entry<Item>> | Refusal> {
-    const { dialect: { many, quote }, columns, id } = this.#layout
+    const { dialect: { quote, writesGiven, joinGiven }, table, columns, id } = this.#layout
     const written = replacements.map(({ before, item }) => ({ before, assigned: this.#assignments.buildUpdate(item) }))
     const rows = written.map(({ before, assigned }) => [...this.#toTarget(before), ...assigned.values])
     const changed = [...columns.filter((column) => column !== id), ...this.#bookkeeping]
-    const set = changed.map(({ sql }, index) => [sql, quote(getValueName(index + targetWidth))] as const)
+    const set = changed
+      .map(({ sql }, index) => `${sql} = ${quote(givenName)}.${quote(getValueName(index + targetWidth))}`)
+      .join(', ')
     const kinds = [...this.#targetKinds, ...changed.map(({ kind }) => kind)]
-    const refusal = await this.#write(session, { rows, kinds, context }, (statement) => many.update(statement, set))
+    const refusal = await this.#write(session, { rows, kinds, context }, ({ given, isTarget }) => (
+      writesGiven === 'join'
+        ? `UPDATE ${given} ${joinGiven} ${table} SET ${set} WHERE ${isTarget()}`
+        : `UPDATE ${table} SET ${set} FROM ${given} WHERE ${isTarget()}`
+    ))
     if (refusal !== undefined) return refusal
     // All values of the rows were bound.
     return written.map(({ before, assigned }) => this.#reader.toEntry(this.#assignments.toRow(assigned, before.id)))
   }
 
   remove (session: Session, entries: ReadonlyArray<Entry<Item>>, context: Context): Promise<Refusal | undefined> {
-    const { dialect: { many } } = this.#layout
+    const { dialect: { writesGiven, joinGiven }, table, id } = this.#layout
     const rows = entries.map((entry) => this.#toTarget(entry))
-    return this.#write(session, { rows, kinds: this.#targetKinds, context, kind: 'remove' }, many.remove)
+    const given = { rows, kinds: this.#targetKinds, context, kind: 'remove' } as const
+    return this.#write(session, given, ({ given, isTarget }) => {
+      if (writesGiven === 'using') return `DELETE FROM ${table} USING ${given} WHERE ${isTarget()}`
+      const joined = `FROM ${given} ${joinGiven} ${table} WHERE ${isTarget()}`
+      return writesGiven === 'join'
+        ? `DELETE ${table} ${joined}`
+        : `DELETE FROM ${table} WHERE ${id.sql} IN (SELECT ${id.sql} ${joined})`
+    })
   }
 
   /** The values by which a row is found. */
@@ -108,7 +123,8 @@ export class ManyWriter<Item extends object> {
 
   async #write (session: Session, given: GivenValues, build: BuildStatement): Promise<Refusal | undefined> {
     const { rows, kinds } = given
-    const most = Math.floor((this.#layout.dialect.many.maxValues - reservedValues) / kinds.length)
+    const { maxBound, bindsGiven } = this.#layout.dialect
+    const most = bindsGiven ? Math.floor((maxBound - reservedValues) / kinds.length) : maxRows
     const parts = splitRows(rows, Math.min(most, maxRows))
     const write = async () => {
       for (const part of parts) {
@@ -126,23 +142,34 @@ export class ManyWriter<Item extends object> {
   }
 
   async #writePart (session: Session, { rows, kinds, context }: GivenValues, build: BuildStatement): Promise<number> {
-    const { dialect, table, id } = this.#layout
+    const { dialect, id } = this.#layout
     const parameters = new Parameters(dialect)
     const columns = kinds.map((kind, index) => ({ name: dialect.quote(getValueName(index)), kind }))
+    const [givenId = '', givenVersion = ''] = columns.map(({ name }) => `${dialect.quote(givenName)}.${name}`)
+    const { givenKey = (value) => value } = dialect
     const text = build({
-      given: { name: dialect.quote('given rows'), columns, rows, bind: (value) => parameters.bind(value) },
-      table,
-      id,
-      version: this.#version,
-      buildScope: () => new ConditionBuilder(this.#layout, parameters).buildScope(context)
+      given: dialect.given({
+        name: dialect.quote(givenName),
+        columns,
+        rows,
+        bind: (value) => parameters.bind(value)
+      }),
+      isTarget: () => `${dialect.equatable(id.sql, id.kind, true)[0]} = ${givenKey(givenId, id.kind)} ` +
+        `AND ${this.#version} = ${givenKey(givenVersion, 'text')}` +
+        new ConditionBuilder(this.#layout, parameters).buildScope(context)
     })
-    const statement = { text, values: parameters.values, context, recurring: !dialect.many.isCounted }
+    const statement = { text, values: parameters.values, context, recurring: !dialect.bindsGiven }
     const { count } = await session.withSavepoint(context, () => session.write(statement))
     return count
   }
 }
 
-type BuildStatement = (statement: ManyStatement) => string
+type BuildStatement = (statement: {
+  /** The table of the given rows. */
+  readonly given: string
+  /** Builds the conditions that a row is the target of a given one. Called after the rows are bound. */
+  readonly isTarget: () => string
+}) => string
 
 interface GivenValues {
   readonly rows: ReadonlyArray<readonly Value[]>
@@ -179,6 +206,8 @@ function splitRows (rows: GivenValues['rows'], most: number): Array<GivenValues[
 
 /** How many values the scope of a caller may have. A filter has fewer. */
 const reservedValues = 4096
+
+const givenName = 'given rows'
 
 /** A name that no property has as its column, so that conditions on the table are not ambiguous. */
 function getValueName (index: number): string {

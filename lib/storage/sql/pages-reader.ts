@@ -1,5 +1,5 @@
 import type { Context, Id, Page, Query } from '../contract.ts'
-import type { PagesStatement, Row, Value } from './dialect.ts'
+import type { Row, Value } from './dialect.ts'
 import { buildConditions, ListSource } from './list-source.ts'
 import { getColumn, type Layout } from './layout.ts'
 import { getOperand } from './operand.ts'
@@ -56,14 +56,14 @@ class PagesReader<Item> {
   /** Splits the values if the conditions of all of them are too many for one statement. */
   split<Given> (given: readonly Given[]): Given[][] {
     if (given.length === 0) return []
-    const { dialect: { pages: { maxBound, bindsEach } } } = this.#layout
+    const { dialect: { maxBound, pages } } = this.#layout
     const parameters = new Parameters(this.#layout.dialect)
     const { query, context } = this.#pagesQuery
     this.#list.buildJoins(parameters)
     this.#list.buildConditions(query, context, parameters)
     // The value of each list, which may be bound twice, and its limit.
     const bound = parameters.values.length + 3
-    const size = bindsEach ? Math.max(1, Math.floor(maxBound / bound)) : given.length
+    const size = pages === 'union' ? Math.max(1, Math.floor(maxBound / bound)) : given.length
     return Array.from({ length: Math.ceil(given.length / size) }, (_, index) => (
       given.slice(index * size, (index + 1) * size)
     ))
@@ -104,69 +104,86 @@ class PagesReader<Item> {
   /** Reads the rows of each value. */
   async #readRows (values: readonly Value[], limit: number): Promise<Row[][]> {
     const parameters = new Parameters(this.#layout.dialect)
-    const { pages } = this.#layout.dialect
-    const list = this.#describeList(parameters, limit)
-    const found = {
-      select: this.#projection.select,
-      id: this.#toKey(this.#found.layout, this.#layout.id.property),
-      orderBy: this.#found.keyset.buildOrderBy(),
-      table: this.#found.table,
-      buildJoins: () => this.#found.buildJoins(parameters)
-    }
-    const text = pages.buildPages({ ...this.#describeColumn(parameters, values), list, found })
-    const rows = await this.#session.rows({ text, values: parameters.values, context: this.#pagesQuery.context })
     const groups: Row[][] = values.map(() => [])
-    for (const row of rows) groups[Number(row[0])]?.push(row.slice(1))
+    for (const row of await this.#run(this.#buildPages(values, limit, parameters), parameters)) {
+      groups[Number(row[0])]?.push(row.slice(1))
+    }
     return groups
   }
 
   async #count (values: readonly Value[]): Promise<number[]> {
     const parameters = new Parameters(this.#layout.dialect)
-    const list = { ...this.#describeList(parameters, 0), buildJoins: () => '' }
-    const text = this.#layout.dialect.pages.buildCounts({ ...this.#describeColumn(parameters, values), list })
-    const rows = await this.#session.rows({ text, values: parameters.values, context: this.#pagesQuery.context })
     const totals: number[] = values.map(() => 0)
-    for (const [number, total] of rows) totals[Number(number)] = Number(total)
+    for (const [number, total] of await this.#run(this.#buildCounts(values, parameters), parameters)) {
+      if (number !== null) totals[Number(number)] = Number(total)
+    }
     return totals
   }
 
-  #describeColumn (
-    parameters: Parameters,
-    values: readonly Value[]
-  ): Pick<PagesStatement, 'values' | 'bind' | 'column'> {
-    const { property } = this.#pagesQuery.by
-    return {
-      values,
-      bind: (value) => parameters.bind(value),
-      column: {
-        ...this.#toKey(this.#list.layout, property),
-        name: getColumn(this.#layout, property).sql,
-        table: this.#layout.table
-      }
-    }
+  #run (text: string, { values }: Parameters): Promise<readonly Row[]> {
+    return this.#session.rows({ text, values, context: this.#pagesQuery.context })
   }
 
-  #describeList (parameters: Parameters, limit: number): PagesStatement['list'] {
+  #buildPages (values: readonly Value[], limit: number, parameters: Parameters): string {
+    const { dialect } = this.#layout
+    const [listId, foundId] = [this.#list, this.#found].map(({ layout: { id } }) => id.sql)
+    const buildPage = (select: string, value?: Value) => {
+      return `${this.#buildList(select, parameters, value)} ` +
+        `ORDER BY ${this.#list.keyset.buildOrderBy()} LIMIT ${parameters.bind(dialect.limit(limit))}`
+    }
+    if (dialect.pages === 'lateral') {
+      const { select } = this.#pagesQuery.createProjection(this.#list)
+      return `SELECT given.number, page.* FROM ${this.#buildGiven(values, parameters)} ` +
+        `CROSS JOIN LATERAL (${buildPage(select)}) AS page`
+    }
+    // The rows are read by their ids: a temporary table with long texts would be on disk.
+    const isUnion = dialect.pages === 'union'
+    const given = isUnion
+      ? `(${joinSelects(values, (value, index) => buildPage(`${index} AS number, ${listId} AS id`, value))}) AS given`
+      : this.#buildGiven(values, parameters)
+    const from = `${given} ${dialect.joinGiven} ${this.#found.table}${this.#found.buildJoins(parameters)}`
+    return `SELECT given.number, ${this.#projection.select} FROM ${from} ` +
+      `WHERE ${foundId} ${isUnion ? '= given.id' : `IN (${buildPage(listId!)})`} ` +
+      `ORDER BY given.number, ${this.#found.keyset.buildOrderBy()}`
+  }
+
+  #buildCounts (values: readonly Value[], parameters: Parameters): string {
+    if (this.#layout.dialect.pages === 'union') {
+      return joinSelects(values, (value, index) => this.#buildList(`${index}, count(*)`, parameters, value))
+    }
+    const total = this.#buildList('count(*)', parameters)
+    return `SELECT given.number, (${total}) FROM ${this.#buildGiven(values, parameters)}`
+  }
+
+  /** The rows of one value: the given one, or that of the given rows. */
+  #buildList (select: string, parameters: Parameters, value?: Value): string {
     const { by: { property }, query, context } = this.#pagesQuery
-    const { layout, keyset, table } = this.#list
+    const { layout, table } = this.#list
     const { dialect } = layout
-    const { equatable } = getOperand(layout, property, undefined)
-    return {
-      select: this.#pagesQuery.createProjection(this.#list).select,
-      id: this.#toKey(layout, layout.id.property),
-      orderBy: keyset.buildOrderBy(),
-      table,
-      buildJoins: () => this.#list.buildJoins(parameters),
-      buildEqual: (value) => joinTests(dialect, equatable, (expression) => `${expression} = ${parameters.bind(value)}`),
-      buildConditions: () => buildConditions(layout, { ...query, scope: context.scope }, parameters)
-        .map((condition) => ` AND ${condition}`)
-        .join(''),
-      buildLimit: () => parameters.bind(dialect.limit(limit))
-    }
+    const from = `${table}${select.endsWith('count(*)') ? '' : this.#list.buildJoins(parameters)}`
+    const isEqual = joinTests(dialect, getOperand(layout, property, undefined).equatable, (expression, index) => {
+      const given = index === 0 ? 'given.value' : dialect.castToText('given.value')
+      return `${expression} = ${value === undefined ? given : parameters.bind(value)}`
+    })
+    const conditions = buildConditions(layout, { ...query, scope: context.scope }, parameters)
+    return `SELECT ${select} FROM ${from} WHERE ${[isEqual, ...conditions].join(' AND ')}`
   }
 
-  #toKey (layout: Layout, property: string): PagesStatement['list']['id'] {
-    const { sql, kind } = getColumn(layout, property)
-    return { sql, kind, managed: layout.managed }
+  #buildGiven (values: readonly Value[], parameters: Parameters): string {
+    const { dialect, managed, table } = this.#layout
+    const { sql, kind } = getColumn(this.#layout, this.#pagesQuery.by.property)
+    return dialect.given({
+      name: 'given',
+      columns: [
+        { name: 'number', kind: 'integer' },
+        { name: 'value', kind, like: managed ? undefined : [sql, table] }
+      ],
+      rows: values.map((value, index) => [index, value]),
+      bind: (value) => parameters.bind(value)
+    })
   }
+}
+
+function joinSelects (values: readonly Value[], build: (value: Value, index: number) => string): string {
+  return values.map((value, index) => `(${build(value, index)})`).join(' UNION ALL ')
 }

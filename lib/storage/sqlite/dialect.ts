@@ -1,10 +1,7 @@
 import type { TypeFamily } from '../sql/catalog.ts'
 import type {
-  Bind,
   ErrorKind,
   GivenRows,
-  KeyColumn,
-  ManyStatement,
   SqlDialect,
   Value,
   Violation
@@ -141,47 +138,13 @@ export const dialect: SqlDialect = {
 
   lockRows: () => '',
   locksScanned: false,
-  many: {
-    // https://sqlite.org/limits.html#max_variable_number
-    maxValues: 32_766,
-    isCounted: true,
-    insert ({ given, table }, columns) {
-      return `INSERT INTO ${table} (${columns.join(', ')}) SELECT * FROM ${buildGivenRows(given)}`
-    },
-    update (statement, set) {
-      const { given, table, buildScope } = statement
-      const assignments = set.map(([column, value]) => `${column} = ${given.name}.${value}`).join(', ')
-      const rows = buildGivenRows(given)
-      return `UPDATE ${table} SET ${assignments} FROM ${rows} WHERE ${buildManyCondition(statement)}${buildScope()}`
-    },
-    remove (statement) {
-      const { given, table, id, buildScope } = statement
-      // CROSS JOIN reads the given rows first.
-      const found = `SELECT ${id.sql} FROM ${buildGivenRows(given)} CROSS JOIN ${table} ` +
-        `WHERE ${buildManyCondition(statement)}`
-      return `DELETE FROM ${table} WHERE ${id.sql} IN (${found})${buildScope()}`
-    }
-  },
-
-  pages: {
-    maxBound: 32_766,
-    bindsEach: false,
-    // Without LATERAL, the rows of each list are found by their ids. CROSS JOIN reads the values first.
-    buildPages ({ values, bind, column, list, found }) {
-      const given = buildGivenValues(values, bind)
-      return `${given} SELECT given.number, ${found.select} ` +
-        `FROM given CROSS JOIN ${found.table}${found.buildJoins()} ` +
-        `WHERE ${found.id.sql} IN (SELECT ${list.id.sql} FROM ${list.table}${list.buildJoins()} ` +
-        `WHERE ${buildGivenEqual(column)}${list.buildConditions()} ` +
-        `ORDER BY ${list.orderBy} LIMIT ${list.buildLimit()}) ` +
-        `ORDER BY given.number, ${found.orderBy}`
-    },
-    buildCounts ({ values, bind, column, list }) {
-      const given = buildGivenValues(values, bind)
-      return `${given} SELECT number, (SELECT count(*) FROM ${list.table}${list.buildJoins()} ` +
-        `WHERE ${buildGivenEqual(column)}${list.buildConditions()}) FROM given`
-    }
-  },
+  // https://sqlite.org/limits.html#max_variable_number
+  maxBound: 32_766,
+  given: buildGiven,
+  bindsGiven: true,
+  joinGiven: 'CROSS JOIN',
+  writesGiven: 'subquery',
+  pages: 'subquery',
 
   classifyError (error) {
     const code = getPrimaryCode(error)
@@ -199,25 +162,10 @@ export const dialect: SqlDialect = {
 }
 
 /** Bound one by one, not as JSON: SQLite does not read every number of JSON as JavaScript does. */
-function buildGivenRows ({ name, columns, rows, bind }: GivenRows): string {
+function buildGiven ({ name, columns, rows, bind }: GivenRows): string {
   const values = rows.map((row) => `(${row.map(bind).join(', ')})`).join(', ')
   const names = columns.map((column) => column.name).join(', ')
   return `(WITH ${name}(${names}) AS (VALUES ${values}) SELECT * FROM ${name}) AS ${name}`
-}
-
-function buildGivenValues (values: readonly Value[], bind: Bind): string {
-  const rows = values.map((value, index) => `(${index}, ${bind(value)})`).join(', ')
-  return `WITH given(number, value) AS (VALUES ${rows})`
-}
-
-function buildGivenEqual ({ sql, kind, managed }: KeyColumn): string {
-  return `${dialect.equatable(sql, kind, managed)[0]} = given.value`
-}
-
-function buildManyCondition ({ given, id, version }: ManyStatement): string {
-  const [givenId, givenVersion] = given.columns.map((column) => `${given.name}.${column.name}`)
-  const [key] = dialect.equatable(id.sql, id.kind, true)
-  return `${key} = ${givenId} AND ${version} = ${givenVersion}`
 }
 
 /** A row that is too long, an id that is not an integer, or a value of another type in a STRICT table. */
