@@ -42,77 +42,15 @@ export const dialect: SqlDialect = {
   name: 'mysql',
   quote: (name) => `\`${name.replaceAll('`', '``')}\``,
   placeholder: () => '?',
-
-  types: {
-    boolean: 'BOOLEAN',
-    integer: 'BIGINT',
-    number: 'DOUBLE',
-    text: `LONGTEXT ${textType}`,
-    uuid: 'CHAR(36) CHARACTER SET ascii COLLATE ascii_bin',
-    date: 'DATE',
-    'date-time': 'DATETIME(3)',
-    // The JSON type of MySQL changes the order of properties.
-    json: `LONGTEXT ${textType}`
-  },
-  keyText: (length) => `VARCHAR(${length}) ${textType}`,
-  // The id may be part of a key.
-  keyLength: 700,
-  identity: 'BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY',
-  tableOptions: ' ENGINE=InnoDB',
-  inlineIndexes: true,
-  indexOn: (name, table) => `${dialect.quote(name)} ON ${table.map(dialect.quote).join('.')}`,
-  jsonCheck: (column) => ` CHECK (JSON_VALID(${column}))`,
-
-  // MySQL accepts a default for LONGTEXT only as an expression.
-  toDefault: (value) => `(${typeof value === 'string' ? toLiteral(value) : value})`,
-  randomText: 'MD5(CONCAT(RAND(), UUID()))',
-  indexText (column, type, { share }) {
-    const length = /(?:char|binary)\((\d+)\)/i.exec(type)?.[1] ?? (/text|blob/i.test(type) ? Infinity : 0)
-    return Number(length) <= maxKeyLength / share ? column : `${column}(191)`
-  },
-
-  catalog (table) {
-    const values = toTableValues(table)
-    return { text: catalog, values: [...values, ...values, ...values, ...values] }
-  },
-  settings: {
-    sql_mode: {
-      supports (modes, writes) {
-        const isStrict = /\bSTRICT_(?:TRANS|ALL)_TABLES\b/.test(modes)
-        // Without it, the server shortens texts and changes numbers that a column cannot store, instead of an error.
-        if (writes && !isStrict) return false
-        return !/\b(?:ORACLE|EMPTY_STRING_IS_NULL|PAD_CHAR_TO_FULL_LENGTH)\b/.test(modes)
-      },
-      effect: 'so transactions, dates, numbers and texts would not work as elsewhere',
-      advice: "Set another one for the pool: pool.on('connection', (connection) => " +
-        "connection.query(\"SET sql_mode = 'STRICT_TRANS_TABLES'\"))."
-    },
-    character_set_client: {
-      supports: (characterSet) => characterSet.startsWith('utf8'),
-      effect: 'so other characters would be lost',
-      advice: 'Remove the option charset of the pool, and skip-character-set-client-handshake of the server.'
-    }
-  },
-  getTypeFamily: (type) => typeFamilies[type.replace(/[ (].*/, '')],
-  storeNumeral (type, numeral) {
-    const [, precision, scale] = /^decimal\((\d+),(\d+)\)/.exec(type) ?? []
-    if (precision !== undefined) return toScale(numeral, Number(precision), Number(scale))
-    return dialect.getTypeFamily(type) === 'number' ? String(Number(numeral)) : numeral
-  },
-  foldName: (name) => name.toLowerCase(),
-  hiddenColumns: [],
-
   confirmed: '',
   returning: false,
   emptyInsert: '() VALUES ()',
   unset: 'DEFAULT',
-
   // Does not depend on the types that the pool converts.
   select: { date: castToChar, 'date-time': castToChar, json: castToChar },
   castToText: (column) => toExact(castToChar(column)),
   isSame: (a, b) => `${a} <=> ${b}`,
   toDateTime: (instant) => instant.replace('T', ' ').replace('Z', ''),
-
   // In an existing table, the collation of the column finds candidates with its index.
   equatable (column, kind, managed) {
     return managed || (kind !== 'text' && kind !== 'uuid') ? [column] : [column, toExact(column)]
@@ -190,7 +128,6 @@ export const dialect: SqlDialect = {
       return `CASE WHEN JSON_TYPE(${extract(column, path)}) = 'ARRAY' THEN EXISTS (${found}) ELSE FALSE END`
     }
   },
-
   now: 'CURRENT_TIMESTAMP(6)',
   clock: 'FLOOR(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(3)) * 1000)',
   later (column) {
@@ -210,42 +147,101 @@ export const dialect: SqlDialect = {
   writesGiven: 'join',
   // MariaDB has neither LATERAL nor LIMIT in IN.
   pages: 'union',
-
-  classifyError (error) {
-    const { errno = 0, code, message } = getErrorDetail(error)
-    const kind = errorKinds[errno] ?? errorKinds[code]
-    if (kind !== undefined) return kind
-    if (exhaustedPool.test(message)) return 'exhausted'
-    return lostConnection.test(message) ? 'unreachable' : 'other'
+  catalog: {
+    types: {
+      boolean: 'BOOLEAN',
+      integer: 'BIGINT',
+      number: 'DOUBLE',
+      text: `LONGTEXT ${textType}`,
+      uuid: 'CHAR(36) CHARACTER SET ascii COLLATE ascii_bin',
+      date: 'DATE',
+      'date-time': 'DATETIME(3)',
+      // The JSON type of MySQL changes the order of properties.
+      json: `LONGTEXT ${textType}`
+    },
+    keyText: (length) => `VARCHAR(${length}) ${textType}`,
+    // The id may be part of a key.
+    keyLength: 700,
+    identity: 'BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY',
+    tableOptions: ' ENGINE=InnoDB',
+    inlineIndexes: true,
+    indexOn: (name, table) => `${dialect.quote(name)} ON ${table.map(dialect.quote).join('.')}`,
+    jsonCheck: (column) => ` CHECK (JSON_VALID(${column}))`,
+    // MySQL accepts a default for LONGTEXT only as an expression.
+    toDefault: (value) => `(${typeof value === 'string' ? toLiteral(value) : value})`,
+    randomText: 'MD5(CONCAT(RAND(), UUID()))',
+    indexText (column, type, { share }) {
+      const length = /(?:char|binary)\((\d+)\)/i.exec(type)?.[1] ?? (/text|blob/i.test(type) ? Infinity : 0)
+      return Number(length) <= maxKeyLength / share ? column : `${column}(191)`
+    },
+    query (table) {
+      const values = toTableValues(table)
+      return { text: catalog, values: [...values, ...values, ...values, ...values] }
+    },
+    settings: {
+      sql_mode: {
+        supports (modes, writes) {
+          const isStrict = /\bSTRICT_(?:TRANS|ALL)_TABLES\b/.test(modes)
+          // Without it, the server shortens texts and changes numbers that a column cannot store, instead of an error.
+          if (writes && !isStrict) return false
+          return !/\b(?:ORACLE|EMPTY_STRING_IS_NULL|PAD_CHAR_TO_FULL_LENGTH)\b/.test(modes)
+        },
+        effect: 'so transactions, dates, numbers and texts would not work as elsewhere',
+        advice: "Set another one for the pool: pool.on('connection', (connection) => " +
+          "connection.query(\"SET sql_mode = 'STRICT_TRANS_TABLES'\"))."
+      },
+      character_set_client: {
+        supports: (characterSet) => characterSet.startsWith('utf8'),
+        effect: 'so other characters would be lost',
+        advice: 'Remove the option charset of the pool, and skip-character-set-client-handshake of the server.'
+      }
+    },
+    getTypeFamily: (type) => typeFamilies[type.replace(/[ (].*/, '')],
+    storeNumeral (type, numeral) {
+      const [, precision, scale] = /^decimal\((\d+),(\d+)\)/.exec(type) ?? []
+      if (precision !== undefined) return toScale(numeral, Number(precision), Number(scale))
+      return dialect.catalog.getTypeFamily(type) === 'number' ? String(Number(numeral)) : numeral
+    },
+    foldName: (name) => name.toLowerCase(),
+    hiddenColumns: [],
+    foreignKeys (table, other) {
+      if (other === undefined) return { text: foreignKeys, values: toTableValues(table) }
+      const isOther = 'REFERENCED_TABLE_SCHEMA = COALESCE(?, DATABASE()) AND REFERENCED_TABLE_NAME = ?'
+      return { text: `${foreignKeys} AND ${isOther}`, values: [...toTableValues(table), ...toTableValues(other)] }
+    },
+    inlineForeignKeys: false,
+    checksEachRow: true
   },
-  isDataException: (error) => dataExceptions.has(getErrorDetail(error).errno ?? 0),
-  foreignKeys (table, other) {
-    if (other === undefined) return { text: foreignKeys, values: toTableValues(table) }
-    const isOther = 'REFERENCED_TABLE_SCHEMA = COALESCE(?, DATABASE()) AND REFERENCED_TABLE_NAME = ?'
-    return { text: `${foreignKeys} AND ${isOther}`, values: [...toTableValues(table), ...toTableValues(other)] }
-  },
-  reportsForeignKeys: true,
-  inlineForeignKeys: false,
-  checksEachRow: true,
-  parseViolation (error) {
-    const { errno = 0, message } = getErrorDetail(error)
-    // CONSTRAINT `things.place` failed for `app`.`things`
-    if (errno === 4025) {
-      return { unstorable: { check: /^CONSTRAINT `(.+)` failed for /.exec(message)?.[1] ?? '' } }
+  errors: {
+    classifyError (error) {
+      const { errno = 0, code, message } = getErrorDetail(error)
+      const kind = errorKinds[errno] ?? errorKinds[code]
+      if (kind !== undefined) return kind
+      if (exhaustedPool.test(message)) return 'exhausted'
+      return lostConnection.test(message) ? 'unreachable' : 'other'
+    },
+    isDataException: (error) => dataExceptions.has(getErrorDetail(error).errno ?? 0),
+    reportsForeignKeys: true,
+    parseViolation (error) {
+      const { errno = 0, message } = getErrorDetail(error)
+      // CONSTRAINT `things.place` failed for `app`.`things`
+      if (errno === 4025) {
+        return { unstorable: { check: /^CONSTRAINT `(.+)` failed for /.exec(message)?.[1] ?? '' } }
+      }
+      const cause = foreignKeyCauses[errno]
+      if (cause !== undefined) return { foreignKey: { cause, ...parseForeignKey(message) } }
+      if (errno === violatedCheck) return 'conflict'
+      // Column 'name' cannot be null; Field 'name' doesn't have a default value
+      if (errno === 1048 || errno === 1364) return { notNull: /'(.+?)'/.exec(message)?.[1] ?? '' }
+      // Data too long for column 'name' at row 1, or: for column `app`.`things`.`rank` at row 1
+      if (dataExceptions.has(errno)) {
+        return { unstorable: { column: /for column (?:.*\.)?['`](.+?)['`] at row \d+$/.exec(message)?.[1] } }
+      }
+      if (errno !== 1062) return undefined
+      // Duplicate entry 'x' for key 'users.email', or without the table
+      const constraint = message.slice(message.lastIndexOf("'", message.length - 2) + 1, -1)
+      return { constraint: constraint.slice(constraint.lastIndexOf('.') + 1), buildColumnsQuery }
     }
-    const cause = foreignKeyCauses[errno]
-    if (cause !== undefined) return { foreignKey: { cause, ...parseForeignKey(message) } }
-    if (errno === violatedCheck) return 'conflict'
-    // Column 'name' cannot be null; Field 'name' doesn't have a default value
-    if (errno === 1048 || errno === 1364) return { notNull: /'(.+?)'/.exec(message)?.[1] ?? '' }
-    // Data too long for column 'name' at row 1, or: for column `app`.`things`.`rank` at row 1
-    if (dataExceptions.has(errno)) {
-      return { unstorable: { column: /for column (?:.*\.)?['`](.+?)['`] at row \d+$/.exec(message)?.[1] } }
-    }
-    if (errno !== 1062) return undefined
-    // Duplicate entry 'x' for key 'users.email', or without the table
-    const constraint = message.slice(message.lastIndexOf("'", message.length - 2) + 1, -1)
-    return { constraint: constraint.slice(constraint.lastIndexOf('.') + 1), buildColumnsQuery }
   }
 }
 

@@ -259,7 +259,7 @@ async function readRows (
     // Servers may write messages in another language. Without values to compare, only a number of a group or a figure
     // can be out of range.
     const isOverflow = overflow.test(String((error as Partial<Error> | undefined)?.message)) ||
-      (query.filter === undefined && layout.dialect.isDataException(error))
+      (query.filter === undefined && layout.dialect.errors.isDataException(error))
     throw isOverflow ? new InexactNumber(property) : error
   }
 }

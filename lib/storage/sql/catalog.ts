@@ -49,13 +49,13 @@ export async function readCatalog (
   session: Session,
   context: SignalContext
 ): Promise<Catalog | undefined> {
-  const { text, values } = dialect.catalog(path)
+  const { text, values } = dialect.catalog.query(path)
   const rows = await session.rows({ text, values, context })
   return rows.every(([kind]) => kind === 'setting') ? undefined : toCatalog(rows, dialect)
 }
 
 /** The rows are described at `Dialect.catalog`. */
-function toCatalog (rows: readonly Row[], { foldName, getTypeFamily }: SqlDialect): Catalog {
+function toCatalog (rows: readonly Row[], { catalog: { foldName, getTypeFamily } }: SqlDialect): Catalog {
   const columns = new Map<string, CatalogColumn>()
   const indexes = new Map<string, CatalogIndex>()
   const settings = new Map<string, string>()

@@ -36,7 +36,7 @@ export function compareTable (layout: Layout, catalog: Catalog, use: StorageUse)
 
 function findUnsupportedSettings ({ dialect }: Layout, { settings }: Catalog, { writes }: StorageUse): Difference[] {
   return [...settings].flatMap(([name, value]): Difference[] => {
-    const setting = dialect.settings[name]
+    const setting = dialect.catalog.settings[name]
     if (setting === undefined || setting.supports(value, writes)) return []
     const what = `the connection has the setting ${name} = '${value}', ${setting.effect}`
     return [{ what, statements: [], alternative: setting.advice }]
@@ -46,8 +46,8 @@ function findUnsupportedSettings ({ dialect }: Layout, { settings }: Catalog, { 
 function findMissingColumns (layout: Layout, catalog: Catalog): Difference[] {
   const { dialect, table, id, columns, version, nulls } = layout
   const isMissing = (name: string): boolean => {
-    const folded = dialect.foldName(name)
-    return !catalog.columns.has(folded) && !dialect.hiddenColumns.includes(folded)
+    const folded = dialect.catalog.foldName(name)
+    return !catalog.columns.has(folded) && !dialect.catalog.hiddenColumns.includes(folded)
   }
   const missing = columns.filter(({ name }) => isMissing(name)).map((column): Difference => {
     const option = column.name === column.property
@@ -66,8 +66,8 @@ function findMissingColumns (layout: Layout, catalog: Catalog): Difference[] {
       what: `the table ${table} has no column ${name} for the version of a row, so every request would fail`,
       statements: layout.managed
         ? [
-            `ALTER TABLE ${table} ADD COLUMN ${name} ${dialect.keyText(40)} NOT NULL DEFAULT ''`,
-            `UPDATE ${table} SET ${name} = ${dialect.randomText}`
+            `ALTER TABLE ${table} ADD COLUMN ${name} ${dialect.catalog.keyText(40)} NOT NULL DEFAULT ''`,
+            `UPDATE ${table} SET ${name} = ${dialect.catalog.randomText}`
           ]
         : [],
       alternative: layout.managed
@@ -79,7 +79,7 @@ function findMissingColumns (layout: Layout, catalog: Catalog): Difference[] {
     missing.push({
       what: `the table ${table} has no column ${nulls}, which createTable adds for properties that can be both null ` +
         'and missing, so every request would fail',
-      statements: [`ALTER TABLE ${table} ADD COLUMN ${nulls} ${dialect.types.json}`],
+      statements: [`ALTER TABLE ${table} ADD COLUMN ${nulls} ${dialect.catalog.types.json}`],
       alternative: 'or state with the storage option "version" that the table was not created by createTable'
     })
   }
@@ -100,13 +100,13 @@ const families: Readonly<Record<Kind, readonly TypeFamily[]>> = {
 
 function compareColumn (layout: Layout, catalog: Catalog, column: Column, use: StorageUse): Difference[] {
   const { dialect, table, managed, id, version } = layout
-  const found = catalog.columns.get(dialect.foldName(column.name))
+  const found = catalog.columns.get(dialect.catalog.foldName(column.name))
   if (found === undefined) return []
   const differences: Difference[] = []
   if (found.family !== undefined && !families[column.kind].includes(found.family)) {
     differences.push({
       what: `the column ${column.sql} of the table ${table} has the type ${found.type}, but "${column.property}" is ` +
-        `stored as ${dialect.types[column.kind]}, so its values cannot be stored, read or compared`,
+        `stored as ${dialect.catalog.types[column.kind]}, so its values cannot be stored, read or compared`,
       statements: [],
       alternative: 'Change the type of the column with a migration, or that of the property in the schema.'
     })
@@ -123,7 +123,7 @@ function compareColumn (layout: Layout, catalog: Catalog, column: Column, use: S
   }
   const isSent = use.writes && !column.generated
   const changed = isSent && column.kind === 'text'
-    ? findChangedNumeral(column.schema, (numeral) => dialect.storeNumeral(found.type, numeral))
+    ? findChangedNumeral(column.schema, (numeral) => dialect.catalog.storeNumeral(found.type, numeral))
     : undefined
   if (changed !== undefined) {
     const { sent, returned } = changed
@@ -145,8 +145,8 @@ function compareColumn (layout: Layout, catalog: Catalog, column: Column, use: S
     differences.push({
       what: `the column ${column.sql} of the table ${table} is NOT NULL, but "${column.property}" can be ${what}, ` +
         'so such items cannot be stored',
-      statements: dialect.dropNotNull === undefined ? [] : [dialect.dropNotNull(table, column.sql)],
-      alternative: dialect.dropNotNull === undefined
+      statements: dialect.catalog.dropNotNull === undefined ? [] : [dialect.catalog.dropNotNull(table, column.sql)],
+      alternative: dialect.catalog.dropNotNull === undefined
         ? 'Remove NOT NULL with a migration, or make the property required and not nullable in the schema.'
         : 'or make the property required and not nullable in the schema'
     })
@@ -161,7 +161,7 @@ function findExtraColumns (layout: Layout, catalog: Catalog): Difference[] {
     ...columns.map(({ name }) => name),
     ...version.insert === undefined || version.name === undefined ? [] : [version.name],
     ...nulls === undefined ? [] : ['nulls']
-  ].map(dialect.foldName))
+  ].map(dialect.catalog.foldName))
   return [...catalog.columns]
     .filter(([name, { needsValue }]) => needsValue && !known.has(name))
     .map(([, { name }]): Difference => ({
@@ -175,7 +175,7 @@ function findExtraColumns (layout: Layout, catalog: Catalog): Difference[] {
 function findMissingUnique (layout: Layout, catalog: Catalog, properties: readonly string[]): Difference[] {
   const { dialect, table, shape: { id } } = layout
   if (catalog.indexes === undefined) return []
-  const folded = new Set(properties.map((property) => dialect.foldName(getColumn(layout, property).name)))
+  const folded = new Set(properties.map((property) => dialect.catalog.foldName(getColumn(layout, property).name)))
   const covering = catalog.indexes.filter((index) => index.unique && isCoveredBy(index, catalog, folded))
   if (covering.some(({ predicate }) => predicate === undefined || isNotNullPredicate(predicate, folded))) return []
   const [partial] = covering
@@ -208,14 +208,14 @@ function findMissingIndexes (layout: Layout, { indexes, columns: found }: Catalo
   const { dialect, table } = layout
   if (indexes === undefined) return []
   const hasIndex = (columns: readonly Column[]): boolean => {
-    const folded = columns.map(({ name }) => dialect.foldName(name))
+    const folded = columns.map(({ name }) => dialect.catalog.foldName(name))
     return indexes.some((index) => {
       const first = [...index.columns].slice(0, folded.length)
       return index.predicate === undefined && index.expressions === '' && String(first) === String(folded)
     })
   }
   const useful = findIndexes(layout, (column) => {
-    return found.get(dialect.foldName(column.name))?.type ?? getColumnType(layout, column)
+    return found.get(dialect.catalog.foldName(column.name))?.type ?? getColumnType(layout, column)
   })
   return useful.filter(({ columns }) => !hasIndex(columns)).map((index): Difference => {
     const isFound = index.use === 'related' && hasIndex(index.columns.slice(0, 1))

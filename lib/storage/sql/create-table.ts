@@ -28,8 +28,8 @@ export function buildCreateTable (
     )
   }
   const lines = columns.map((column) => `${column.sql} ${buildColumnDefinition(layout, column)}`)
-  lines.push(`${dialect.quote(version.name)} ${dialect.keyText(40)} NOT NULL`)
-  if (nulls !== undefined) lines.push(`${nulls} ${dialect.types.json}`)
+  lines.push(`${dialect.quote(version.name)} ${dialect.catalog.keyText(40)} NOT NULL`)
+  if (nulls !== undefined) lines.push(`${nulls} ${dialect.catalog.types.json}`)
   for (const properties of shape.unique) {
     const name = dialect.quote(getUniqueName(layout, properties))
     lines.push(`CONSTRAINT ${name} UNIQUE (${joinColumns(getColumns(layout, properties))})`)
@@ -41,11 +41,12 @@ export function buildCreateTable (
   }))
   for (const { name, key } of [...requested, ...others]) {
     const indexed = key.join(', ')
-    if (dialect.inlineIndexes) lines.push(`INDEX ${dialect.quote(name)} (${indexed})`)
-    else separate.push(`CREATE INDEX IF NOT EXISTS ${dialect.indexOn(name, layout.path)} (${indexed})`)
+    if (dialect.catalog.inlineIndexes) lines.push(`INDEX ${dialect.quote(name)} (${indexed})`)
+    else separate.push(`CREATE INDEX IF NOT EXISTS ${dialect.catalog.indexOn(name, layout.path)} (${indexed})`)
   }
   for (const reference of references) lines.push(buildForeignKey(reference))
-  return [`CREATE TABLE IF NOT EXISTS ${table} (\n  ${lines.join(',\n  ')}\n)${dialect.tableOptions}`, ...separate]
+  const { tableOptions } = dialect.catalog
+  return [`CREATE TABLE IF NOT EXISTS ${table} (\n  ${lines.join(',\n  ')}\n)${tableOptions}`, ...separate]
 }
 
 /**
@@ -56,10 +57,10 @@ export function buildAddColumn (layout: Layout, column: Column): string {
   const { dialect, table } = layout
   const { sql, kind, nullable, required, codec, schema: { default: value } } = column
   const hasDefault = required && !nullable && value !== undefined && value !== null
-  const notNull = hasDefault ? ` NOT NULL DEFAULT ${dialect.toDefault(codec.write(value))}` : ''
-  const check = kind === 'json' ? dialect.jsonCheck(sql) : ''
+  const notNull = hasDefault ? ` NOT NULL DEFAULT ${dialect.catalog.toDefault(codec.write(value))}` : ''
+  const check = kind === 'json' ? dialect.catalog.jsonCheck(sql) : ''
   // SQLite accepts a foreign key only without a default.
-  const references = dialect.inlineForeignKeys && !hasDefault
+  const references = dialect.catalog.inlineForeignKeys && !hasDefault
     ? findNewReferences(layout).filter((found) => found.column === column)
     : []
   const foreignKeys = references.map((reference) => ` ${buildForeignKey(reference, false)}`).join('')
@@ -68,7 +69,7 @@ export function buildAddColumn (layout: Layout, column: Column): string {
 
 /** Builds the statement that creates the index of a set of `unique`. */
 export function buildUniqueIndex (layout: Layout, properties: readonly string[]): string {
-  const target = layout.dialect.indexOn(getUniqueName(layout, properties), layout.path)
+  const target = layout.dialect.catalog.indexOn(getUniqueName(layout, properties), layout.path)
   return `CREATE UNIQUE INDEX ${target} (${joinColumns(getColumns(layout, properties))})`
 }
 
@@ -87,12 +88,12 @@ function buildColumnDefinition (layout: Layout, column: Column): string {
         'Change its type in the schema, or the option "id".'
       )
     }
-    return dialect.identity
+    return dialect.catalog.identity
   }
   const type = getColumnType(layout, column)
   if (column === id) return `${type} NOT NULL PRIMARY KEY`
   const notNull = column.required && !column.nullable ? ' NOT NULL' : ''
-  return `${type}${notNull}${kind === 'json' ? dialect.jsonCheck(column.sql) : ''}`
+  return `${type}${notNull}${kind === 'json' ? dialect.catalog.jsonCheck(column.sql) : ''}`
 }
 
 /** Returns the type that `createTable` gives a column. */
@@ -100,9 +101,9 @@ export function getColumnType (layout: Layout, column: Column): string {
   const { dialect } = layout
   const { kind, schema: { maxLength } } = column
   const keyTexts = kind === 'text' ? countKeyTexts(layout, column) : 0
-  if (keyTexts === 0) return dialect.types[kind]
-  const limit = Math.floor(dialect.keyLength / keyTexts)
-  return dialect.keyText(typeof maxLength === 'number' ? Math.min(maxLength, limit) : limit)
+  if (keyTexts === 0) return dialect.catalog.types[kind]
+  const limit = Math.floor(dialect.catalog.keyLength / keyTexts)
+  return dialect.catalog.keyText(typeof maxLength === 'number' ? Math.min(maxLength, limit) : limit)
 }
 
 /** The number of text columns in the largest key that contains this column; 0 if no key does. */

@@ -108,72 +108,11 @@ export type ErrorKind = 'retry' | FailureKind | 'other'
 /** What must not happen to the rows before the transaction ends: as in `Query`. */
 export type RowLock = 'change' | 'existence' | 'removal'
 
-/**
- * What is specific to one database. The statements are written once, over this.
- * `managed` tells whether the table is as `createTable` creates it.
- */
-export interface SqlDialect {
-  readonly name: string
+/** How a database writes statements. `managed` tells whether the table is as `createTable` creates it. */
+export interface Syntax {
   readonly quote: (name: string) => string
   readonly placeholder: (position: number) => string
-
-  /** The column types of a table created for a collection. */
-  readonly types: Readonly<Record<Kind, string>>
-  /** The type of a text that is part of a key, with this many characters at most. */
-  readonly keyText: (length: number) => string
-  /** The maximum length of all texts in one key together; `Infinity` if there is none. */
-  readonly keyLength: number
-  /** The definition of an id column that the database generates. */
-  readonly identity: string
-  readonly tableOptions: string
-  /** Whether a plain index is part of CREATE TABLE, or a separate statement. */
-  readonly inlineIndexes: boolean
-  /** The name of an index and its table in CREATE INDEX. A schema may precede the table. */
-  readonly indexOn: (name: string, table: readonly string[]) => string
-  /** A check that a JSON column contains JSON; empty if its type ensures that. */
-  readonly jsonCheck: (column: string) => string
-
-  /** A value as the default of a column that is added. */
-  readonly toDefault: (value: Value) => string
-  /** A random text, different in every row. */
-  readonly randomText: string
-  /**
-   * A text column of this type as a part of an index, or the beginning of its values; undefined if they can be too long
-   * for one. `maxLength` is that of the schema, and `share` the number of columns of the index.
-   */
-  readonly indexText: (
-    column: string,
-    type: string,
-    limits: { readonly maxLength: number, readonly share: number }
-  ) => string | undefined
-  /** The statement that makes a column nullable, if that needs no more than its name. */
-  readonly dropNotNull?: (table: string, column: string) => string
-
-  /**
-   * The query for the catalog of a table; a schema may precede the table. Its rows are [kind, name of the index,
-   * column, detail, condition, position]:
-   * - `column` for each column of the table: the name is that of its collation, or of its type, if different texts are
-   *   equal in it; the detail is its type, and the condition `not null`, or `needs value` if there is no default
-   *   either, or NULL;
-   * - `unique` and `index` for each part of an index: the detail is its expression, the condition its predicate;
-   * - `trigger` if a trigger can set columns of new rows;
-   * - `setting` for each of `settings`: the name is that of the setting, and the detail its value;
-   * - another kind if the table has no indexes that could ensure uniqueness, as a view.
-   * Only settings: the table does not exist.
-   */
-  readonly catalog: (table: readonly string[]) => { readonly text: string, readonly values: Value[] }
-  readonly settings: Readonly<Record<string, ConnectionSetting>>
-  /** What a type of the catalog stores, in lower case; undefined if that is not known. */
-  readonly getTypeFamily: (type: string) => TypeFamily | undefined
-  /**
-   * What a column of a type of the catalog returns for a numeral such as "9.50" that was stored as text; undefined if
-   * it cannot store that.
-   */
-  readonly storeNumeral: (type: string, numeral: string) => string | undefined
-  /** One form for all spellings of a column's name. */
-  readonly foldName: (name: string) => string
-  /** Columns that every table has and the catalog leaves out. */
-  readonly hiddenColumns: readonly string[]
+  // Reading and writing rows
 
   /** The end of a SELECT that waits until the row that it reads is confirmed by synchronous standbys. */
   readonly confirmed: string
@@ -183,6 +122,8 @@ export interface SqlDialect {
   readonly emptyInsert: string
   /** What UPDATE sets if the property is missing, in an existing table. */
   readonly unset: string
+
+  // Columns and values
 
   /** How a column is selected, if not as it is. */
   readonly select: Partial<Readonly<Record<Kind, (column: string) => string>>>
@@ -197,7 +138,6 @@ export interface SqlDialect {
   readonly isSame: (a: string, b: string) => string
   /** How an instant, in UTC with milliseconds (RFC 3339), is bound. */
   readonly toDateTime: (instant: string) => string
-
   /** Expressions that together test for equality: the first can use an index, and the last is exact. */
   readonly equatable: (column: string, kind: Kind, managed: boolean) => readonly [string, ...string[]]
   /** Whether two columns have the same value. An index of the first is used. */
@@ -212,17 +152,26 @@ export interface SqlDialect {
   readonly readableDate: (column: string, kind: 'date' | 'date-time', managed: boolean) => string
   /** An integer of any size as text. */
   readonly integerText: (expression: string) => string
+
+  // Numbers
+
   /** Whether a column can have NaN or infinity, which another writer may have stored. */
   readonly hasNonFinite: boolean
   /** A number as a double. */
   readonly toDouble: (expression: string) => string
   /** A number that is not an integer, to compare an integer column with. */
   readonly castFraction: (placeholder: string) => string
+
+  // Texts
+
   /** A `like` condition, given as the texts between its stars. */
   readonly like: (text: string, runs: readonly string[], bind: (value: Value) => string) => string
   /** The text with small letters in place of A to Z, and no other change. */
   readonly lowerAscii: (text: string) => string
   readonly search: SearchDialect
+
+  // Order and pages
+
   readonly orderBy: (expression: string, descending: boolean, nullable: boolean) => string
   /** How many characters of a text without an index are compared to sort rows; `Infinity` for all. */
   readonly sortLength: number
@@ -233,9 +182,14 @@ export interface SqlDialect {
   readonly limit: (limit: number) => Value
   /** Whether EXISTS is evaluated for each row, whatever it costs, instead of being planned as a join. */
   readonly isExistsRepeated: boolean
+
+  // JSON
+
   readonly json: JsonDialect
   /** A column of an existing table, with NULL for text that is not JSON, if that would make the statement fail. */
   readonly validJson?: (column: string) => string
+
+  // Times
 
   /** The current time, for a version column with timestamps. */
   readonly now: string
@@ -244,6 +198,8 @@ export interface SqlDialect {
   /** The current time, but later than the value of the column. */
   readonly later: (column: string) => string
 
+  // Locks
+
   /**
    * Follows a SELECT in a transaction that locks its rows; empty if the transaction excludes all others. With an alias:
    * only the rows of one of several tables, as far as the database can do that.
@@ -251,6 +207,9 @@ export interface SqlDialect {
   readonly lockRows: (lock: RowLock, alias?: string) => string
   /** Whether a locking SELECT locks rows that it reads and that do not match. Then rows are locked by their ids. */
   readonly locksScanned: boolean
+
+  // Given rows: writes of many rows, and pages of related items
+
   /** How many values a statement can bind. */
   readonly maxBound: number
   /** Builds the table of given rows. */
@@ -271,10 +230,65 @@ export interface SqlDialect {
    * those of a SELECT for each value, joined by UNION ALL.
    */
   readonly pages: 'lateral' | 'subquery' | 'union'
+}
 
-  readonly classifyError: (error: unknown) => ErrorKind
-  /** Whether the error reports a value that its column, or its type, cannot store. */
-  readonly isDataException: (error: unknown) => boolean
+/** How a database creates tables, and how it tells what a table has. */
+export interface CatalogDialect {
+  /** The column types of a table created for a collection. */
+  readonly types: Readonly<Record<Kind, string>>
+  /** The type of a text that is part of a key, with this many characters at most. */
+  readonly keyText: (length: number) => string
+  /** The maximum length of all texts in one key together; `Infinity` if there is none. */
+  readonly keyLength: number
+  /** The definition of an id column that the database generates. */
+  readonly identity: string
+  readonly tableOptions: string
+  /** Whether a plain index is part of CREATE TABLE, or a separate statement. */
+  readonly inlineIndexes: boolean
+  /** The name of an index and its table in CREATE INDEX. A schema may precede the table. */
+  readonly indexOn: (name: string, table: readonly string[]) => string
+  /** A check that a JSON column contains JSON; empty if its type ensures that. */
+  readonly jsonCheck: (column: string) => string
+  /** A value as the default of a column that is added. */
+  readonly toDefault: (value: Value) => string
+  /** A random text, different in every row. */
+  readonly randomText: string
+  /**
+   * A text column of this type as a part of an index, or the beginning of its values; undefined if they can be too long
+   * for one. `maxLength` is that of the schema, and `share` the number of columns of the index.
+   */
+  readonly indexText: (
+    column: string,
+    type: string,
+    limits: { readonly maxLength: number, readonly share: number }
+  ) => string | undefined
+  /** The statement that makes a column nullable, if that needs no more than its name. */
+  readonly dropNotNull?: (table: string, column: string) => string
+  /**
+   * The query for the catalog of a table; a schema may precede the table. Its rows are [kind, name of the index,
+   * column, detail, condition, position]:
+   * - `column` for each column of the table: the name is that of its collation, or of its type, if different texts are
+   *   equal in it; the detail is its type, and the condition `not null`, or `needs value` if there is no default
+   *   either, or NULL;
+   * - `unique` and `index` for each part of an index: the detail is its expression, the condition its predicate;
+   * - `trigger` if a trigger can set columns of new rows;
+   * - `setting` for each of `settings`: the name is that of the setting, and the detail its value;
+   * - another kind if the table has no indexes that could ensure uniqueness, as a view.
+   * Only settings: the table does not exist.
+   */
+  readonly query: (table: readonly string[]) => { readonly text: string, readonly values: Value[] }
+  readonly settings: Readonly<Record<string, ConnectionSetting>>
+  /** What a type of the catalog stores, in lower case; undefined if that is not known. */
+  readonly getTypeFamily: (type: string) => TypeFamily | undefined
+  /**
+   * What a column of a type of the catalog returns for a numeral such as "9.50" that was stored as text; undefined if
+   * it cannot store that.
+   */
+  readonly storeNumeral: (type: string, numeral: string) => string | undefined
+  /** One form for all spellings of a column's name. */
+  readonly foldName: (name: string) => string
+  /** Columns that every table has and the catalog leaves out. */
+  readonly hiddenColumns: readonly string[]
   /**
    * The query for the columns of foreign keys: the column, the other table, its column, and how many the key has. With
    * `other`, those to this table. A schema may precede both.
@@ -283,14 +297,28 @@ export interface SqlDialect {
     table: readonly string[],
     other?: readonly string[]
   ) => { readonly text: string, readonly values: Value[] }
-  /** Whether errors report which foreign key is violated. */
-  readonly reportsForeignKeys: boolean
   /** Whether foreign keys are part of CREATE TABLE, even if the other table is missing, and cannot be added later. */
   readonly inlineForeignKeys: boolean
   /** Whether each row is checked by itself: a row that refers to itself or to another removed one cannot be removed. */
   readonly checksEachRow: boolean
+}
+
+/** What the errors of a database mean. */
+export interface ErrorDialect {
+  readonly classifyError: (error: unknown) => ErrorKind
+  /** Whether the error reports a value that its column, or its type, cannot store. */
+  readonly isDataException: (error: unknown) => boolean
+  /** Whether errors report which foreign key is violated. */
+  readonly reportsForeignKeys: boolean
   /** What a violated constraint is about. */
   readonly parseViolation: (error: unknown) => Violation | undefined
+}
+
+/** What is specific to one database. The statements are written once, over this. */
+export interface SqlDialect extends Syntax {
+  readonly name: string
+  readonly catalog: CatalogDialect
+  readonly errors: ErrorDialect
 }
 
 export type Violation =

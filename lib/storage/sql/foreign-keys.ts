@@ -25,13 +25,13 @@ export async function toForeignKeyRefusal (
   const { dialect } = layout
   if (cause === 'referenced' || (cause === undefined && kind === 'remove')) return referenced
   if (kind === 'remove' || (cause === undefined && kind === 'commit')) return conflict
-  if (!dialect.reportsForeignKeys) {
+  if (!dialect.errors.reportsForeignKeys) {
     const properties = assigned === undefined ? [] : await findMissing(layout, session, assigned)
     return properties.length === 0 ? conflict : { refused: 'missing-target', properties }
   }
-  if (table !== undefined && dialect.foldName(table) !== dialect.foldName(layout.name)) return conflict
-  const names = new Set(columns.map(dialect.foldName))
-  const properties = layout.columns.filter(({ name }) => names.has(dialect.foldName(name)))
+  if (table !== undefined && dialect.catalog.foldName(table) !== dialect.catalog.foldName(layout.name)) return conflict
+  const names = new Set(columns.map(dialect.catalog.foldName))
+  const properties = layout.columns.filter(({ name }) => names.has(dialect.catalog.foldName(name)))
   return { refused: 'missing-target', properties: properties.map(({ property }) => property) }
 }
 
@@ -42,13 +42,14 @@ async function findMissing (
   { columns, values }: BoundAssignments
 ): Promise<string[]> {
   const { dialect, path } = layout
+  const { foldName } = dialect.catalog
   const { signal } = new AbortController()
   const context = { signal }
-  const keys = await session.rows({ ...dialect.foreignKeys(path), context })
+  const keys = await session.rows({ ...dialect.catalog.foreignKeys(path), context })
   const missing: string[] = []
   for (const [name, table, target, count] of keys) {
     if (Number(count) > 1) continue
-    const index = columns.findIndex((column) => dialect.foldName(column.name) === dialect.foldName(String(name)))
+    const index = columns.findIndex((column) => foldName(column.name) === foldName(String(name)))
     const value = values[index] ?? null
     if (value === null) continue
     const targetTable = [...path.slice(0, -1), String(table)].map(dialect.quote).join('.')

@@ -232,7 +232,8 @@ export class HandleSession implements Session {
     try {
       if (this.#queue.last === undefined) return Promise.resolve(run(statement))
     } catch (error) {
-      if (this.#dialect.classifyError(error) !== 'retry') return Promise.reject(toStorageError(this.#dialect, error))
+      const kind = this.#dialect.errors.classifyError(error)
+      if (kind !== 'retry') return Promise.reject(toStorageError(this.#dialect, error))
     }
     return retry(this.#dialect, async () => {
       // Another transaction may have started in the meantime.

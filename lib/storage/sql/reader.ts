@@ -93,7 +93,7 @@ export class Reader<Item extends object> {
 
   /** No row has an id that the column cannot store. */
   readonly #ignoreDataException = (error: unknown): undefined => {
-    if (!this.#layout.dialect.isDataException(error)) throw error
+    if (!this.#layout.dialect.errors.isDataException(error)) throw error
   }
 
   /** Finds the row itself. The caller checks that the id can be bound. */
@@ -130,7 +130,7 @@ export class Reader<Item extends object> {
     } catch (error) {
       const compares = query.filter !== undefined
       const { name, dialect } = this.#layout
-      throw compares && dialect.isDataException(error) ? new IncomparableValue(name, error) : error
+      throw compares && dialect.errors.isDataException(error) ? new IncomparableValue(name, error) : error
     }
   }
 
@@ -172,7 +172,7 @@ export class Reader<Item extends object> {
       return counted === undefined ? page : { ...page, total: Number(counted[0]?.[0]) }
     } catch (error) {
       const compares = query.filter !== undefined || query.after !== undefined || query.before !== undefined
-      throw compares && dialect.isDataException(error) ? new IncomparableValue(this.#layout.name, error) : error
+      throw compares && dialect.errors.isDataException(error) ? new IncomparableValue(this.#layout.name, error) : error
     }
   }
 
@@ -236,7 +236,7 @@ export class Reader<Item extends object> {
       const createProjection = (source: ListSource) => this.#getProjection(query.properties, source)
       return await readPages(this.#layout, session, { by, query, context, createProjection })
     } catch (error) {
-      throw dialect.isDataException(error) ? new IncomparableValue(name, error) : error
+      throw dialect.errors.isDataException(error) ? new IncomparableValue(name, error) : error
     }
   }
 

@@ -6,7 +6,7 @@ import type { Session, SignalContext, WriteResult } from './session.ts'
 
 /** Builds the statements that create the table of the receipts, in their order. */
 export function buildReceiptTable ({ dialect, receipts: { table, path, name } }: Layout): string[] {
-  const { types: { integer, text }, keyText, quote, indexOn, inlineIndexes, tableOptions } = dialect
+  const { quote, catalog: { types: { integer, text }, keyText, indexOn, inlineIndexes, tableOptions } } = dialect
   const index = shortenName(`${name}_expires_index`, [name])
   const indexed = `(${quote('expires')})`
   const lines = [
@@ -107,7 +107,7 @@ export class SqlReceipts implements Receipts {
       await this.#write('insert', [key, fingerprint, token, expires], context)
       return true
     } catch (error) {
-      const violation = this.#statements.dialect.parseViolation(error)
+      const violation = this.#statements.dialect.errors.parseViolation(error)
       if (typeof violation === 'object' && ('columns' in violation || 'constraint' in violation)) return false
       throw error
     }

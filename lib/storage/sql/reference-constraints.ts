@@ -50,9 +50,9 @@ function toReferences (source: Layout, property: string, target: Layout | undefi
   if (column === undefined || column.kind === 'json') return []
   if (target === undefined || target.dialect !== dialect || target.id.kind !== column.kind) return []
   // An item that refers to itself can be removed, and so can two that refer to each other.
-  if (dialect.checksEachRow && isSameTable(source, target)) return []
+  if (dialect.catalog.checksEachRow && isSameTable(source, target)) return []
   // Foreign keys of SQLite do not lead to attached databases.
-  if (dialect.inlineForeignKeys && getSchema(source) !== getSchema(target)) return []
+  if (dialect.catalog.inlineForeignKeys && getSchema(source) !== getSchema(target)) return []
   return [{ source, column, target }]
 }
 
@@ -67,7 +67,7 @@ function getSchema ({ path }: Layout): string {
 /** Builds a foreign key as a part of a table, or of its column. A referred row cannot be removed. */
 export function buildForeignKey ({ source, column, target }: Reference, isOfTable = true): string {
   const { dialect, name } = source
-  const table = dialect.inlineForeignKeys ? dialect.quote(target.name) : target.table
+  const table = dialect.catalog.inlineForeignKeys ? dialect.quote(target.name) : target.table
   const references = `REFERENCES ${table} (${target.id.sql})`
   if (!isOfTable) return references
   // A property can refer to tables of the same name in several schemas.
@@ -101,7 +101,8 @@ export class ReferenceConstraints {
   /** Selects the foreign keys that a new table can be created with. */
   async selectCreatable (references: readonly Reference[]): Promise<Reference[]> {
     return await select(references, async ({ source, target }) => {
-      if (source.dialect.inlineForeignKeys || isSameTable(source, target) || this.#isEarlier(target)) return true
+      if (source.dialect.catalog.inlineForeignKeys) return true
+      if (isSameTable(source, target) || this.#isEarlier(target)) return true
       return await this.hasTable(target)
     })
   }
@@ -110,7 +111,7 @@ export class ReferenceConstraints {
   async selectEarlier (referrers: readonly Reference[]): Promise<Reference[]> {
     return await select(referrers, async (reference) => {
       const { source } = reference
-      if (source.dialect.inlineForeignKeys || !source.managed || !this.#isEarlier(source)) return false
+      if (source.dialect.catalog.inlineForeignKeys || !source.managed || !this.#isEarlier(source)) return false
       const catalog = await this.#readCatalog(source)
       return catalog === undefined || canBeKey(reference, catalog)
     })
@@ -120,7 +121,7 @@ export class ReferenceConstraints {
   async addToEmptyTables (referrers: readonly Reference[]): Promise<void> {
     for (const reference of referrers) {
       const { source } = reference
-      if (source.dialect.inlineForeignKeys || !source.managed) continue
+      if (source.dialect.catalog.inlineForeignKeys || !source.managed) continue
       const catalog = await this.#readCatalog(source)
       if (catalog === undefined || !canBeKey(reference, catalog)) continue
       if (await this.#hasRows(source) || await this.#hasForeignKey(reference)) continue
@@ -140,9 +141,9 @@ export class ReferenceConstraints {
       const { column, target } = reference
       // A view has none.
       if (catalog.indexes === undefined || await this.#hasForeignKey(reference)) return false
-      const found = catalog.columns.get(dialect.foldName(column.name))
+      const found = catalog.columns.get(dialect.catalog.foldName(column.name))
       // A new column of SQLite is added with it.
-      if (found === undefined && dialect.inlineForeignKeys) return false
+      if (found === undefined && dialect.catalog.inlineForeignKeys) return false
       const targetCatalog = isSameTable(layout, target) ? catalog : await this.#readCatalog(target)
       if (targetCatalog === undefined) return this.#isEarlier(target) && canBeKey(reference, catalog)
       return canBeKey(reference, catalog) && hasSameType(reference, found, targetCatalog)
@@ -150,7 +151,7 @@ export class ReferenceConstraints {
     return missing.map((reference): Difference => ({
       what: `${reference.column.property} refers to rows of ${reference.target.table}, but the table ${table} has no ` +
         'foreign key for it, so only this app checks that they exist',
-      statements: dialect.inlineForeignKeys ? [] : [buildAddForeignKey(reference)],
+      statements: dialect.catalog.inlineForeignKeys ? [] : [buildAddForeignKey(reference)],
       alternative: 'SQLite cannot add one to a table: create a new table with it, and copy the rows.'
     }))
   }
@@ -170,16 +171,16 @@ export class ReferenceConstraints {
   }
 
   async #hasForeignKey ({ source: { dialect, path }, column, target }: Reference): Promise<boolean> {
-    const rows = await this.#session.rows({ ...dialect.foreignKeys(path, target.path), context: this.#context })
-    return rows.some(([name]) => dialect.foldName(String(name)) === dialect.foldName(column.name))
+    const rows = await this.#session.rows({ ...dialect.catalog.foreignKeys(path, target.path), context: this.#context })
+    return rows.some(([name]) => dialect.catalog.foldName(String(name)) === dialect.catalog.foldName(column.name))
   }
 }
 
 /** Whether the column can be part of a foreign key: not LONGTEXT, as in a table that was created without relations. */
 function canBeKey ({ source: { dialect }, column }: Reference, { columns }: Catalog): boolean {
-  const found = columns.get(dialect.foldName(column.name))
-  if (found === undefined || column.kind !== 'text' || dialect.keyLength === Infinity) return true
-  return dialect.indexText(column.sql, found.type, { maxLength: Infinity, share: 1 }) === column.sql
+  const found = columns.get(dialect.catalog.foldName(column.name))
+  if (found === undefined || column.kind !== 'text' || dialect.catalog.keyLength === Infinity) return true
+  return dialect.catalog.indexText(column.sql, found.type, { maxLength: Infinity, share: 1 }) === column.sql
 }
 
 /** Whether the types are equal, and the other table ensures that its ids are unique. */
@@ -188,7 +189,7 @@ function hasSameType (
   found: CatalogColumn | undefined,
   { columns, indexes = [] }: Catalog
 ): boolean {
-  const id = target.dialect.foldName(target.id.name)
+  const id = target.dialect.catalog.foldName(target.id.name)
   const isUnique = indexes.some(({ unique, predicate, columns: indexed }) => {
     return unique && predicate === undefined && String([...indexed]) === id
   })

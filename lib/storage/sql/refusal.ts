@@ -26,7 +26,7 @@ interface FailedWrite {
 
 /** Converts a violated constraint, or a value that the database cannot store, to a refusal. Throws any other error. */
 export async function toRefusal (layout: Layout, { session, error, assigned, kind }: FailedWrite): Promise<Refusal> {
-  const violation = layout.dialect.parseViolation(error)
+  const violation = layout.dialect.errors.parseViolation(error)
   if (violation === undefined) throw error
   if (violation === 'conflict') return conflict
   if ('foreignKey' in violation) {
@@ -68,7 +68,7 @@ function toUnstorable (
 
 /** A client can send a property that the column needs, but not the value of any other column. */
 function toMissingValue ({ dialect, columns, id }: Layout, name: string, error: unknown): Refusal {
-  const column = columns.find((column) => dialect.foldName(column.name) === dialect.foldName(name))
+  const column = columns.find((column) => dialect.catalog.foldName(column.name) === dialect.catalog.foldName(name))
   if (column === undefined || column === id) throw createStorageError(dialect, 'mismatch', error)
   return { refused: 'unstorable', properties: [column.property] }
 }
@@ -89,7 +89,7 @@ class SqlCommitRefused extends Error implements CommitRefused {
 
 /** Converts the error of a commit that violated a constraint. Throws any other error. */
 export async function toCommitRefused (layout: Layout, session: Session, error: unknown): Promise<CommitRefused> {
-  const violation = layout.dialect.parseViolation(error)
+  const violation = layout.dialect.errors.parseViolation(error)
   if (typeof violation === 'object' && ('unstorable' in violation || 'notNull' in violation)) throw error
   return new SqlCommitRefused(await toRefusal(layout, { session, error, assigned: undefined, kind: 'commit' }), error)
 }

@@ -60,13 +60,13 @@ const descriptions: Readonly<Record<FailureKind, { readonly message: string, rea
 /** Converts an error of the driver to the error to throw. */
 export function toStorageError (dialect: SqlDialect, error: unknown): unknown {
   if (isInstance(error, StorageUnreachable)) return error
-  const kind = dialect.classifyError(error)
+  const kind = dialect.errors.classifyError(error)
   return kind === 'other' ? error : createStorageError(dialect, kind === 'retry' ? 'contended' : kind, error)
 }
 
 /** Converts the error of an attempt to get a connection. */
 export function toConnectError (dialect: SqlDialect, error: unknown): unknown {
-  const kind = dialect.classifyError(error)
+  const kind = dialect.errors.classifyError(error)
   return kind === 'unreachable' ? createStorageError(dialect, kind, error, true) : error
 }
 
@@ -88,15 +88,15 @@ export function createStorageError (
 }
 
 /** Whether a connection is closed after an error. One to a server that is read-only may lead to a former primary. */
-export function isBroken ({ classifyError }: SqlDialect, error: unknown): boolean {
+export function isBroken ({ errors: { classifyError } }: SqlDialect, error: unknown): boolean {
   const kind = classifyError(error)
   return kind === 'unreachable' || kind === 'read-only' || kind === 'exhausted'
 }
 
 /** How many milliseconds to wait before the next attempt; undefined if it would not help. */
-export function getRetryDelay ({ classifyError }: SqlDialect, error: unknown, attempts: number): number | undefined {
+export function getRetryDelay ({ errors }: SqlDialect, error: unknown, attempts: number): number | undefined {
   const retryDelay = retryDelays[attempts]
-  if (retryDelay === undefined || classifyError(error) !== 'retry') return undefined
+  if (retryDelay === undefined || errors.classifyError(error) !== 'retry') return undefined
   // Random in part, so that writers that collided do not collide again.
   return retryDelay * (0.5 + Math.random())
 }

@@ -111,7 +111,7 @@ function toOrderedColumns (
 
 /** Builds the statement that creates an index. */
 export function buildIndex ({ dialect, path }: Layout, { name, key }: NewIndex): string {
-  return `CREATE INDEX ${dialect.indexOn(name, path)} (${key.join(', ')})`
+  return `CREATE INDEX ${dialect.catalog.indexOn(name, path)} (${key.join(', ')})`
 }
 
 /** Returns undefined if a column can be too long for an index. */
@@ -127,7 +127,7 @@ function toUsefulIndex (
     const limits = { maxLength: getMaxLength(schema), share: columns.length }
     // An id is in an index, of the other table, whatever its length.
     const isKey = use === 'related' && position === 0
-    return dialect.indexText(sql, getType(column), limits) ?? (isKey ? sql : undefined)
+    return dialect.catalog.indexText(sql, getType(column), limits) ?? (isKey ? sql : undefined)
   })
   if (!parts.every((part) => part !== undefined)) return undefined
   // The beginning of a text finds rows, but does not order them.
@@ -139,7 +139,7 @@ function toUsefulIndex (
     use,
     name: getIndexName(layout, columns.map(({ property }) => property)),
     // The indexes of InnoDB contain the primary key already.
-    key: dialect.inlineIndexes ? key : [...key, id.sql]
+    key: dialect.catalog.inlineIndexes ? key : [...key, id.sql]
   }
 }
 

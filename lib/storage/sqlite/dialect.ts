@@ -24,50 +24,14 @@ export const dialect: SqlDialect = {
   name: 'sqlite',
   quote: (name) => `"${name.replaceAll('"', '""')}"`,
   placeholder: () => '?',
-
-  types: {
-    boolean: 'INTEGER',
-    integer: 'INTEGER',
-    number: 'REAL',
-    text: 'TEXT',
-    uuid: 'TEXT',
-    date: 'TEXT',
-    'date-time': 'TEXT',
-    json: 'TEXT'
-  },
-  keyText: () => 'TEXT',
-  keyLength: Infinity,
-  identity: 'INTEGER PRIMARY KEY AUTOINCREMENT',
-  tableOptions: ' STRICT',
-  inlineIndexes: false,
-  // The schema precedes the name of the index: https://sqlite.org/lang_createindex.html
-  indexOn (name, table) {
-    const index = [...table.slice(0, -1), name].map(dialect.quote).join('.')
-    return `${index} ON ${table.slice(-1).map(dialect.quote).join()}`
-  },
-  jsonCheck: (column) => ` CHECK (json_valid(${column}))`,
-
-  toDefault: (value) => typeof value === 'string' ? toLiteral(value) : String(value),
-  randomText: 'lower(hex(randomblob(16)))',
-  indexText: (column) => column,
-
-  catalog: buildCatalogQuery,
-  settings: {},
-  getTypeFamily,
-  storeNumeral: (type, numeral) => hasNumericAffinity(type) ? String(Number(numeral)) : numeral,
-  foldName: (name) => name.toLowerCase(),
-  hiddenColumns: ['rowid', 'oid', '_rowid_'],
-
   confirmed: '',
   returning: true,
   emptyInsert: 'DEFAULT VALUES',
   unset: 'NULL',
-
   select: {},
   castToText: (column) => column,
   isSame: (a, b) => `${a} IS ${b}`,
   toDateTime: (text) => text,
-
   // Explicit in every table, because the catalog does not have the collation of a column.
   equatable: (column, kind, managed) => [kind === 'text' ? toBinary(column) : dialect.ordered(column, kind, managed)],
   // The collation of the left column is used. An explicit one takes precedence.
@@ -128,14 +92,12 @@ export const dialect: SqlDialect = {
     }
   },
   validJson: (column) => `CASE WHEN json_valid(${column}) THEN ${column} END`,
-
   now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
   // A julian day has 86,400,000 milliseconds.
   later (column) {
     const next = `coalesce(julianday(${column}) + 1.0 / 86400000, 0)`
     return `strftime('%Y-%m-%dT%H:%M:%fZ', max(julianday('now'), ${next}))`
   },
-
   lockRows: () => '',
   locksScanned: false,
   // https://sqlite.org/limits.html#max_variable_number
@@ -145,20 +107,53 @@ export const dialect: SqlDialect = {
   joinGiven: 'CROSS JOIN',
   writesGiven: 'subquery',
   pages: 'subquery',
-
-  classifyError (error) {
-    const code = getPrimaryCode(error)
-    const message = code === 1 ? readErrorText(error, 'message') : ''
-    if (message.startsWith('no such table: ')) return 'missing-table'
-    if (missingColumn.test(message)) return 'mismatch'
-    return errorKinds[code ?? 0] ?? 'other'
+  catalog: {
+    types: {
+      boolean: 'INTEGER',
+      integer: 'INTEGER',
+      number: 'REAL',
+      text: 'TEXT',
+      uuid: 'TEXT',
+      date: 'TEXT',
+      'date-time': 'TEXT',
+      json: 'TEXT'
+    },
+    keyText: () => 'TEXT',
+    keyLength: Infinity,
+    identity: 'INTEGER PRIMARY KEY AUTOINCREMENT',
+    tableOptions: ' STRICT',
+    inlineIndexes: false,
+    // The schema precedes the name of the index: https://sqlite.org/lang_createindex.html
+    indexOn (name, table) {
+      const index = [...table.slice(0, -1), name].map(dialect.quote).join('.')
+      return `${index} ON ${table.slice(-1).map(dialect.quote).join()}`
+    },
+    jsonCheck: (column) => ` CHECK (json_valid(${column}))`,
+    toDefault: (value) => typeof value === 'string' ? toLiteral(value) : String(value),
+    randomText: 'lower(hex(randomblob(16)))',
+    indexText: (column) => column,
+    query: buildCatalogQuery,
+    settings: {},
+    getTypeFamily,
+    storeNumeral: (type, numeral) => hasNumericAffinity(type) ? String(Number(numeral)) : numeral,
+    foldName: (name) => name.toLowerCase(),
+    hiddenColumns: ['rowid', 'oid', '_rowid_'],
+    foreignKeys: buildForeignKeysQuery,
+    inlineForeignKeys: true,
+    checksEachRow: false
   },
-  isDataException: (error) => parseUnstorable(error) !== undefined,
-  foreignKeys: buildForeignKeysQuery,
-  reportsForeignKeys: false,
-  inlineForeignKeys: true,
-  checksEachRow: false,
-  parseViolation: (error) => parseUnstorable(error) ?? parseConstraint(error)
+  errors: {
+    classifyError (error) {
+      const code = getPrimaryCode(error)
+      const message = code === 1 ? readErrorText(error, 'message') : ''
+      if (message.startsWith('no such table: ')) return 'missing-table'
+      if (missingColumn.test(message)) return 'mismatch'
+      return errorKinds[code ?? 0] ?? 'other'
+    },
+    isDataException: (error) => parseUnstorable(error) !== undefined,
+    reportsForeignKeys: false,
+    parseViolation: (error) => parseUnstorable(error) ?? parseConstraint(error)
+  }
 }
 
 /** Bound one by one, not as JSON: SQLite does not read every number of JSON as JavaScript does. */
@@ -179,7 +174,7 @@ function parseUnstorable (error: unknown): Violation | undefined {
 }
 
 /** An integer primary key has no index. The expressions of an index are read from the text of its CREATE INDEX. */
-function buildCatalogQuery (table: readonly string[]): ReturnType<SqlDialect['catalog']> {
+function buildCatalogQuery (table: readonly string[]): ReturnType<SqlDialect['catalog']['query']> {
   const [name = '', ...schema] = [...table].reverse()
   const within = schema.map((part) => `, ${toLiteral(part)}`).join()
   const all = [...schema, 'sqlite_schema'].map(dialect.quote).join('.')
