@@ -15,8 +15,13 @@ const mishaps = ['loses the request', 'loses the response', 'repeats the request
 
 type Mishap = typeof mishaps[number]
 
-/** Starts a proxy. `choose` returns the server for a request. About every fourth request has a mishap. */
-export async function startProxy (choose: () => string): Promise<UnreliableProxy> {
+/** About every fourth request has one. */
+function pickMishap (): Mishap | undefined {
+  return Math.random() < 0.25 ? mishaps[Math.floor(Math.random() * mishaps.length)] : undefined
+}
+
+/** Starts a proxy. `choose` returns the server for a request, and `pick` what happens to it. */
+export async function startProxy (choose: () => string, pick = pickMishap): Promise<UnreliableProxy> {
   const counts = Object.fromEntries(mishaps.map((mishap) => [mishap, 0])) as Record<Mishap, number>
   const server = createServer((incoming, outgoing) => {
     const chunks: Buffer[] = []
@@ -28,7 +33,7 @@ export async function startProxy (choose: () => string): Promise<UnreliableProxy
   })
 
   async function handle (incoming: IncomingMessage, outgoing: ServerResponse, content: Buffer): Promise<void> {
-    const mishap = Math.random() < 0.25 ? mishaps[Math.floor(Math.random() * mishaps.length)] : undefined
+    const mishap = pick()
     if (mishap !== undefined) counts[mishap]++
     if (mishap === 'loses the request') {
       outgoing.destroy()
