@@ -10,7 +10,7 @@ import ts from 'typescript'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(root, 'dist')
-const { bin, dependencies, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const { bin, dependencies, exports, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 /** Browsers load the client as it is, so it is one file. What imports it is in dist/client/ or dist/chunks/. */
 const client = 'client/client'
@@ -68,7 +68,7 @@ async function write (names, options = {}) {
     input: Object.fromEntries(names.map((name) => [name, getSource(name)])),
     platform: 'node',
     plugins: [keepClientWhole],
-    external: Object.keys(dependencies).map((name) => new RegExp(`^${name}(/|$)`))
+    external: Object.keys({ ...dependencies, ...peerDependencies }).map((name) => new RegExp(`^${name}(/|$)`))
   })
   await build.write({
     dir: dist,

@@ -4,6 +4,7 @@ import cors from '@fastify/cors'
 import Fastify from 'fastify'
 import t, { test } from 'tap'
 import * as errors from '../lib/errors/errors.ts'
+import { mcp } from '../lib/doors/agents/mcp.ts'
 import { batch } from '../lib/doors/batch/batch.ts'
 import collection, { define, defineWith } from '../lib/index.ts'
 import { registry } from '../lib/app/registry.ts'
@@ -329,6 +330,16 @@ const mistakes: Readonly<
       'a batch of a collection that the app does not serve',
       () => Fastify().register(batch, { collections: [define(users)] }).ready(),
       /^Batch: this app does not serve the collection users\. Register it/
+    ]
+  ],
+  FST_COLLECTION_BAD_MCP: [
+    [
+      'an agent that could do something twice',
+      () => {
+        const definition = define(users)
+        return Fastify().register(collection, definition).register(mcp, { collections: [definition] }).ready()
+      },
+      /^MCP: an agent that repeats create of users would do it twice.*Add the feature idempotency\(\)/
     ]
   ],
   FST_COLLECTION_AUDIT: [

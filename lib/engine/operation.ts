@@ -21,8 +21,8 @@ import type { View } from './view.ts'
 
 // What the engine is called with and what it returns. Nothing here knows a header, a status or bytes.
 
-/** Where an operation comes from: an HTTP request, `app.collection(definition)`, or a part of a batch. */
-export type Door = 'http' | 'code' | 'batch'
+/** Where an operation comes from: an HTTP request, `app.collection(definition)`, a part of a batch, or an agent. */
+export type Door = 'http' | 'code' | 'batch' | 'agents'
 
 /** The context of an operation for storages, which features can abort. */
 export interface AbortableContext extends Context {

@@ -66,6 +66,8 @@ export const DuplicatePath = createError(
 
 export const BadBatch = createError('FST_COLLECTION_BAD_BATCH', 'Batch: %s', 500, TypeError)
 
+export const BadMcp = createError('FST_COLLECTION_BAD_MCP', 'MCP: %s', 500, TypeError)
+
 export const BadService = createError('FST_COLLECTION_BAD_SERVICE', 'Service: %s', 500, TypeError)
 
 export const AuditFailed = createError('FST_COLLECTION_AUDIT', 'The audit of the service has findings: %s', 500)

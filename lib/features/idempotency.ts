@@ -106,7 +106,7 @@ export function idempotency (options: IdempotencyOptions = {}): Feature<object> 
         checkKeyOwner(host, name, { allow, route: getRouteOptions(host.collection, info) })
         const isLong = name === 'create' || info.bulk !== undefined
         return withReplay(next, settings, isLong ? maxCreatedLength : maxUpdatedLength)
-      }, { doors: ['http', 'code'], outermost: true })
+      }, { doors: ['http', 'code', 'agents'], outermost: true })
       host.addHook('onHeaders', (headers, info) => {
         const key = acceptsKey(info) ? readKey(headers, settings) : undefined
         return key instanceof Problem ? key : undefined
