@@ -9,11 +9,14 @@ import { install, pack, root, run } from '../packed.ts'
 const scratch = mkdtempSync(join(realpathSync(tmpdir()), 'fastify-collections-'))
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }))
 
-install(scratch, pack(scratch).tarball, ['fastify', '@sinclair/typebox', 'typebox', 'mysql2', 'pg'])
+const peers = ['fastify', '@sinclair/typebox', 'typebox', 'mysql2', 'pg', '@modelcontextprotocol/server']
+install(scratch, pack(scratch).tarball, peers)
 const packed = join(scratch, 'node_modules/fastify-collections')
 const hook = new URL('../packed-entries.ts', import.meta.url).href
 
-for (const suite of ['corpus', 'doors', 'storage/conformance']) {
+const agents = ['tools', 'calls', 'http', 'matrix'].map((suite) => `doors/agents/${suite}`)
+
+for (const suite of ['corpus', 'doors', 'storage/conformance', ...agents]) {
   test(`the package passes test/${suite}.test.ts`, (t) => {
     const file = join(root, 'test', `${suite}.test.ts`)
     const { status, output } = run(process.execPath, ['--import', hook, file], root, { PACKED: packed })
