@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Server, Tool } from '@modelcontextprotocol/server'
 import fastifyPlugin from 'fastify-plugin'
 import { getCallerId } from '../../engine/access/caller.ts'
 import { identify } from '../../engine/access/identify.ts'
@@ -8,20 +7,19 @@ import { getRegistered } from '../../engine/registry.ts'
 import { mergeRouteOptions } from '../../engine/route-options.ts'
 import { BadMcp } from '../../errors/errors.ts'
 import { problem } from '../../http/problems.ts'
+import { hiddenSchema } from '../../openapi/summary.ts'
 import type { AgentAction } from './actions.ts'
 import type { AgentRequest } from './call.ts'
 import { CallLimit } from './call-limit.ts'
 import { readOptions } from './options.ts'
 import type { McpOptions } from './options.ts'
 import { createSource, parseBody, prepareContext, toWebRequest } from './requests.ts'
-import { toErrorResult } from './results.ts'
 import { findServedActions } from './served.ts'
+import { createServer } from './server.ts'
+import type { Protocol } from './server.ts'
 import { createSevenTools } from './seven-tools.ts'
 import { canCallAny, createEachTools } from './tools.ts'
 import type { Tools } from './tools.ts'
-
-const instructions = 'Read or list items before you change them, and pass the tag that you got with an item. ' +
-  'Pass a new key for each new call; repeat a call with the same key only if you did not get its result.'
 
 /** More tools would take much of the context of a model. */
 const maxEachTools = 30
@@ -32,7 +30,7 @@ async function plugin (app: FastifyInstance, options: McpOptions): Promise<void>
   const hosts = [...settings.hosts]
   const protocol = await importProtocol()
   const { access, http: { challenge } } = toCollection(settings.collections[0]!)
-  const calls = new CallLimit(settings.callsPerMinute)
+  const callLimit = new CallLimit(settings.callsPerMinute)
   let actions: readonly AgentAction[]
   let tools: Tools
   app.addHook('onReady', async () => {
@@ -41,35 +39,22 @@ async function plugin (app: FastifyInstance, options: McpOptions): Promise<void>
     tools = kind === 'each' ? createEachTools(actions) : createSevenTools(actions)
   })
 
-  const sources = new WeakMap<Request, AgentRequest>()
-  // Called for each request.
-  const handler = protocol.createMcpHandler(({ requestInfo }) => createServer(sources.get(requestInfo!)!), {
-    onerror: (err) => app.log.info({ err }, 'a request of an agent was refused')
-  })
-  app.addHook('preClose', () => handler.close())
-
-  function createServer (source: AgentRequest): Server {
-    const server = new protocol.Server(
-      { name: 'fastify-collections', version: '1' },
-      { capabilities: { tools: {} }, instructions }
-    )
-    // The schemas of tools are JSON.
-    server.setRequestHandler('tools/list', async () => ({ tools: await tools.list(source.request) as Tool[] }))
-    server.setRequestHandler('tools/call', async ({ params: { name, arguments: given = {} } }) => {
-      const seconds = calls.count(await getCallerName(source.request))
-      return seconds === undefined ? tools.call(name, given, source) : toErrorResult(tooManyCalls(seconds))
-    })
-    return server
-  }
-
-  async function getCallerName (request: FastifyRequest): Promise<string> {
+  async function getCallerName ({ request }: AgentRequest): Promise<string> {
     const { caller } = access === undefined ? { caller: undefined } : await identify(access, request)
     return caller === undefined ? `address ${request.ip}` : `caller ${JSON.stringify(getCallerId(caller))}`
   }
 
+  const sources = new WeakMap<Request, AgentRequest>()
+  // Called for each request.
+  const handler = protocol.createMcpHandler(({ requestInfo }) => {
+    return createServer(protocol, sources.get(requestInfo!)!, { tools, limit: callLimit, getCallerName })
+  }, { onerror: (err) => app.log.info({ err }, 'a request of an agent was refused') })
+  app.addHook('preClose', () => handler.close())
+
   /** 403 for a request that a page of another site has sent, or to a name of that site. */
   async function checkHost ({ headers }: FastifyRequest): Promise<void> {
-    const host = protocol.validateHostHeader(headers.host, hosts)
+    // That of the connection: a page can send X-Forwarded-Host. HTTP/2 has another header.
+    const host = protocol.validateHostHeader(headers.host ?? String(headers[':authority']), hosts)
     const origin = protocol.validateOriginHeader(headers.origin, hosts)
     const refused = [host, origin].find(({ ok }) => !ok)
     if (refused?.ok === false) throw problem('forbidden', { detail: `${refused.message}. The app states its hosts.` })
@@ -108,6 +93,7 @@ async function plugin (app: FastifyInstance, options: McpOptions): Promise<void>
     method: ['POST', 'GET', 'DELETE'],
     url: path,
     exposeHeadRoute: false,
+    schema: hiddenSchema,
     handler: handle
   })
   if (!hasMetadata) return
@@ -115,7 +101,8 @@ async function plugin (app: FastifyInstance, options: McpOptions): Promise<void>
     throw new BadMcp('authorizationServers is stated, but the metadata of RFC 9728 is served at the root, and the ' +
       `plugin has the prefix ${app.prefix}. Register it without a prefix, with path: "${app.prefix}${path}".`)
   }
-  app.get(`/.well-known/oauth-protected-resource${path}`, { onRequest: checkHost }, async (request) => ({
+  const metadata = { onRequest: checkHost, schema: hiddenSchema }
+  app.get(`/.well-known/oauth-protected-resource${path}`, metadata, async (request) => ({
     resource: getUrl(request).href,
     authorization_servers: authorizationServers,
     bearer_methods_supported: ['header']
@@ -123,17 +110,12 @@ async function plugin (app: FastifyInstance, options: McpOptions): Promise<void>
 }
 
 /** Loaded by apps that use the plugin: it is an optional peer dependency. */
-async function importProtocol (): Promise<typeof import('@modelcontextprotocol/server')> {
+async function importProtocol (): Promise<Protocol> {
   return import('@modelcontextprotocol/server').catch((cause: unknown) => {
     const error = new BadMcp('the package @modelcontextprotocol/server cannot be loaded. ' +
       'Install it: npm install @modelcontextprotocol/server')
     throw Object.assign(error, { cause })
   })
-}
-
-function tooManyCalls (seconds: number) {
-  const detail = `You have called too many tools. Wait ${seconds} seconds, then repeat the call.`
-  return problem('too-many-requests', { detail, headers: { 'retry-after': String(seconds) } })
 }
 
 /**

@@ -20,7 +20,10 @@ export function createSource (request: FastifyRequest, { raw }: FastifyReply, li
 /** Only the method and the headers count: the handler gets the content parsed. */
 export function toWebRequest ({ method, headers }: FastifyRequest, signal: AbortSignal): Request {
   const web = new Headers()
-  for (const [name, value] of Object.entries(headers)) if (value !== undefined) web.set(name, String(value))
+  for (const [name, value] of Object.entries(headers)) {
+    // HTTP/2 has the method and the path as headers.
+    if (value !== undefined && !name.startsWith(':')) web.set(name, String(value))
+  }
   return new Request('http://localhost/', { method, headers: web, signal })
 }
 

@@ -22,9 +22,15 @@ export interface Tools {
   call (name: string, given: Readonly<Record<string, unknown>>, source: AgentRequest): Promise<CallToolResult>
 }
 
-/** Returns those of the actions that the caller may call. */
+/** Returns those of the actions that the caller may call. One whose rule fails is left out. */
 export async function openActions (actions: readonly AgentAction[], request: FastifyRequest): Promise<OpenAction[]> {
-  const opened = await Promise.all(actions.map((action) => openAction(action, request)))
+  const opened = await Promise.all(actions.map(async (agentAction) => {
+    return openAction(agentAction, request).catch((err: unknown) => {
+      const { collection, action } = agentAction
+      request.log.error({ collection: collection.name, action: action.name, err }, 'a rule failed')
+      return undefined
+    })
+  }))
   return opened.filter((action) => action !== undefined)
 }
 

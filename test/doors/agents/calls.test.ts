@@ -227,6 +227,8 @@ test('errors of the app: a problem is shown, anything else is not', async (t) =>
   t.match(await agent.call('notes_list'), { isError: true, value: { status: 429, detail: 'Later.' } })
   t.match(await agent.call('notes_create', { item: { id: 'b', text: 'x' }, key: newKey() }), { isError: true, value: { status: 500 } })
   t.match(await change('y'), { value: { item: { text: 'y' } } })
+  const names = (await agent.client.listTools()).tools.map(({ name }) => name).join(' ')
+  t.equal(names, 'notes_read notes_update notes_remove notes_wait', 'a tool whose rule fails is left out')
 })
 
 test('a caller has a limit of calls', async (t) => {

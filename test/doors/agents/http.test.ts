@@ -1,3 +1,8 @@
+import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
+import { registerHooks } from 'node:module'
+import { text } from 'node:stream/consumers'
+import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
 import collection, { define } from '../../../lib/index.ts'
 import { action } from '../../../lib/features/action.ts'
@@ -110,6 +115,57 @@ test('401 for a caller that can do nothing without credentials, with the metadat
   t.equal((await app.inject({ url: pathname, headers: { host: 'evil.example' } })).statusCode, 403)
   const open = await serveShop(t, { definitions: [defineProducts()] })
   t.equal((await send(open, list)).statusCode, 200, 'an anonymous caller can read products')
+})
+
+test('over HTTP/2, :authority is the host', async (t) => {
+  const products = defineProducts()
+  const app = Fastify({ http2: true })
+  t.after(() => app.close())
+  await app.register(collection, products)
+  await app.register(mcp, { collections: [products] })
+  const session = connectHttp2(await listen(app as unknown as FastifyInstance))
+  t.after(async () => session.destroy())
+  const post = async (authority?: string) => {
+    const stream = session.request({
+      ':method': 'POST', ':path': '/mcp', accept, 'content-type': 'application/json', ...authority && { ':authority': authority }
+    })
+    stream.end(JSON.stringify(list))
+    const [headers] = await once(stream, 'response') as [Record<string, unknown>]
+    const content = await text(stream)
+    return { status: headers[':status'], content }
+  }
+  t.match(await post(), { status: 200, content: /products_list/ })
+  t.match(await post('evil.example'), { status: 403 })
+})
+
+test('without the package of the protocol, the app does not start', async (t) => {
+  const products = defineProducts()
+  const app = Fastify()
+  t.after(() => app.close())
+  const hooks = registerHooks({
+    resolve (specifier, context, next) {
+      if (specifier === '@modelcontextprotocol/server') throw new Error('not found')
+      return next(specifier, context)
+    }
+  })
+  t.after(async () => hooks.deregister())
+  await app.register(collection, products)
+  await t.rejects(async () => app.register(mcp, { collections: [products] }), {
+    code: 'FST_COLLECTION_BAD_MCP',
+    message: /npm install @modelcontextprotocol\/server/,
+    cause: { message: 'not found' }
+  })
+})
+
+test('a document of OpenAPI does not have the route', async (t) => {
+  const products = defineProducts()
+  const app = Fastify()
+  t.after(() => app.close())
+  await app.register(swagger, { openapi: { openapi: '3.1.0' } })
+  await app.register(collection, products)
+  await app.register(mcp, { collections: [products], authorizationServers: ['https://login.example.com'] })
+  await app.ready()
+  t.notMatch(Object.keys(app.swagger().paths ?? {}).join(), /mcp/)
 })
 
 test('public actions need no credentials, and invalid ones are 401 nevertheless', async (t) => {
