@@ -244,6 +244,35 @@ test('a caller has a limit of calls', async (t) => {
   }
 })
 
+test('ids that are numbers, searches, and a custom action on a collection', async (t) => {
+  const Word = Type.Object({ id: Type.Integer(), text: Type.String(), rare: Type.Boolean({ default: false }) })
+  const words = define({
+    name: 'words',
+    schema: Word,
+    id: { generate: 'storage' },
+    storage: memory(),
+    list: { search: ['text'], filter: ['rare'], sort: [] }
+  }).with(idempotency(), action('import', {
+    on: 'collection',
+    input: Type.Object({ texts: Type.Array(Type.String()) }),
+    async run ({ input, getCollection, transaction }) {
+      for (const text of input.texts) await getCollection(words).create({ text }, { transaction })
+    }
+  }))
+  const agent = await connect(t, await listen(await serveShop(t, { definitions: [words] })))
+  const tools = Object.fromEntries((await agent.client.listTools()).tools.map((tool) => [tool.name, tool.inputSchema]))
+  t.match(tools.words_read, { properties: { id: { type: 'integer' } } })
+  t.match(tools.words_list, { properties: { query: { properties: { q: { description: /in text/ }, filter: { examples: [{ rare: true }] } } } } })
+  const given = { input: { texts: ['green tea', 'coffee'] }, key: newKey() }
+  t.strictSame((await agent.call('words_import', given)).value, { done: true })
+  t.strictSame((await agent.call('words_import', given)).value, { done: true })
+  t.match((await agent.call('words_list', { query: { q: 'tea', count: true } })).value, {
+    entries: [{ id: 1, item: { text: 'green tea' } }], total: 1
+  })
+  for (const id of [2, '2']) t.match((await agent.call('words_read', { id })).value, { id: 2, item: { text: 'coffee' } })
+  t.match((await agent.call('words_read', { id: 'two' })).value, { code: 'not-found' })
+})
+
 test('a write whose client disconnects is aborted, and its key is free again', async (t) => {
   let begun = () => {}
   const began = new Promise<void>((resolve) => { begun = resolve })

@@ -117,6 +117,25 @@ test('401 for a caller that can do nothing without credentials, with the metadat
   t.equal((await send(open, list)).statusCode, 200, 'an anonymous caller can read products')
 })
 
+test('the stream of a subscription ends when the app closes', async (t) => {
+  const products = defineProducts()
+  const app = Fastify()
+  await app.register(collection, products)
+  await app.register(mcp, { collections: [products] })
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {}
+  }
+  const method = 'subscriptions/listen'
+  const response = await fetch(`${await listen(app)}/mcp`, {
+    method: 'POST',
+    headers: { accept, 'content-type': 'application/json', 'mcp-protocol-version': '2026-07-28', 'mcp-method': method },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { _meta, notifications: { toolsListChanged: true } } })
+  })
+  const [content] = await Promise.all([response.text(), app.close()])
+  t.match(content, /subscriptions\/acknowledged/)
+})
+
 test('over HTTP/2, :authority is the host', async (t) => {
   const products = defineProducts()
   const app = Fastify({ http2: true })
