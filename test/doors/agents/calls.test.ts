@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { DatabaseSync } from 'node:sqlite'
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
 import { action } from '../../../lib/features/action.ts'
@@ -6,7 +7,8 @@ import { idempotency } from '../../../lib/features/idempotency.ts'
 import { timeout } from '../../../lib/features/timeout.ts'
 import { define, problem } from '../../../lib/index.ts'
 import { memory } from '../../../lib/storage/memory.ts'
-import { authenticate, connect, listen, serveShop } from './shop.ts'
+import { sqlite } from '../../../lib/storage/sqlite.ts'
+import { authenticate, connect, defineProducts, listen, serveShop } from './shop.ts'
 import type { Agent } from './shop.ts'
 
 // What calls of tools do: tags, keys, pages, and errors that say what to do next.
@@ -38,7 +40,11 @@ test('an entry is { id, tag, item }, and what a caller does not see is not in it
 })
 
 test('a list has small pages with cursors, and entries whose tags are good for a write', async (t) => {
-  const url = await listen(await serveShop(t, { limit: 2 }))
+  // It reads only the properties that are selected.
+  const storage = sqlite(new DatabaseSync(':memory:'))
+  const products = defineProducts({ storage })
+  await storage.createTable(products)
+  const url = await listen(await serveShop(t, { definitions: [products], limit: 2 }))
   for (const caller of ['boss', 'clerk']) {
     const agent = await connect(t, url, caller)
     const ids = caller === 'boss' ? ['a', 'b', 'c', 'd', 'e'] : []
