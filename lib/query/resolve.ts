@@ -26,6 +26,10 @@ interface Accepted {
   readonly expand: boolean
 }
 
+function isAccepted ({ parameters }: Accepted, name: string): boolean {
+  return parameters === undefined || parameters.includes(name)
+}
+
 const ofList: Accepted = { filters: true, expand: true }
 const ofGroups: Accepted = { filters: true, expand: false }
 
@@ -102,7 +106,7 @@ function resolveString (tree: QueryTree, lists: Lists, accepted: Accepted): List
   const canExpand = accepted.expand && lists.relations !== undefined
   for (const name of Object.keys(parameters)) {
     const text = parameters[name]
-    const parameter = accepted.parameters?.includes(name) === false ? undefined : getParameter(lists, name)
+    const parameter = isAccepted(accepted, name) ? getParameter(lists, name) : undefined
     // What is included is resolved at the end.
     const isIncluded = canExpand && isExpand(name)
     const isCondition = parameter === undefined && !isIncluded && accepted.filters
@@ -134,9 +138,9 @@ function checkCost (filter: ListFilter): Problem | undefined {
     : problem('invalid-query', { detail: `The filter is too large. It can have ${limit}.` })
 }
 
-function toUnknownParameterProblem (lists: Lists, name: string, { parameters, filters }: Accepted): Problem {
-  const known = [...getParameterNames(lists)].filter((parameter) => parameters?.includes(parameter) !== false)
-  const suggestion = filters ? ` ${suggestKeys(name, getFilterable(lists))}` : ''
+function toUnknownParameterProblem (lists: Lists, name: string, accepted: Accepted): Problem {
+  const known = [...getParameterNames(lists)].filter((parameter) => isAccepted(accepted, parameter))
+  const suggestion = accepted.filters ? ` ${suggestKeys(name, getFilterable(lists))}` : ''
   return problem('invalid-query', {
     detail: `The query parameter ${JSON.stringify(name)} is unknown. Available: ${known.join(', ')}.${suggestion}`,
     properties: { parameter: name }
@@ -162,14 +166,15 @@ function resolvePart (
   resolver: FilterResolver,
   { lists, accepted }: { readonly lists: Lists, readonly accepted: Accepted }
 ): ListQuery | undefined {
-  if (tree !== undefined) {
+  if (tree !== undefined && accepted.filters) {
     const filter = resolver.resolve(tree, lists)
     return filter === undefined || ('all' in filter && filter.all.length === 0) ? undefined : { filter }
   }
   if (accepted.expand && lists.relations !== undefined && isExpand(name)) return undefined
-  const part = getParameter(lists, name)?.read(lists, value)
+  const part = isAccepted(accepted, name) ? getParameter(lists, name)?.read(lists, value) : undefined
   if (part === undefined) {
-    const known = ['filter', ...getParameterNames(lists)]
+    const parameters = [...getParameterNames(lists)].filter((parameter) => isAccepted(accepted, parameter))
+    const known = [...accepted.filters ? ['filter'] : [], ...parameters]
     return resolver.fail([name], `is not a known property. A query can have: ${known.join(', ')}.`)
   }
   return typeof part === 'string' ? resolver.fail([name], `must be ${part}`) : part

@@ -2,7 +2,7 @@ import type { ActionInfo } from '../../engine/action-info.ts'
 import type { Collection } from '../../engine/collection.ts'
 import { bindAction } from '../../engine/engine.ts'
 import type { BoundAction } from '../../engine/operation.ts'
-import { getTable } from '../../engine/table.ts'
+import { getSingleActions } from '../../engine/table.ts'
 import { BadMcp } from '../../errors/errors.ts'
 
 // What agents can do with a collection, and which arguments they pass: read from its table once, at boot.
@@ -25,10 +25,8 @@ const contents = { representation: 'item', patch: 'patch', input: 'input' } as c
 
 /** Returns the actions that agents can call: those about one item or a list. They change items by patches only. */
 export function findAgentActions (collection: Collection): AgentAction[] {
-  return getTable(collection)
-    .filter(({ bulk, takes, name }) => {
-      return bulk === undefined && takes !== 'query' && takes !== 'parameters' && name !== 'replace'
-    })
+  return getSingleActions(collection)
+    .filter(({ name }) => name !== 'replace')
     .map((action) => {
       const bound = bindAction(collection, action, { door: 'agents', isJoined: false })
       return { collection, action, bound, needs: findNeeds(bound) }

@@ -6,18 +6,19 @@ import { fromRequest } from '../../engine/access/evaluate.ts'
 import { findPlace } from '../../engine/access/parent.ts'
 import { getScope, Operation } from '../../engine/operation.ts'
 import type { Keyed } from '../../engine/operation.ts'
+import { getGrammar } from '../../engine/grammar.ts'
 import { applyPatch } from '../../engine/patch.ts'
 import { digest } from '../../engine/receipts.ts'
 import { render } from '../../engine/rendering.ts'
 import { checkOutsideCall } from '../../engine/transaction.ts'
 import { ActionError, errorToProblem, HookError, logFailure } from '../../errors/failure.ts'
 import { Problem, problem } from '../../http/problems.ts'
+import { parseQueryObject } from '../../query/parse.ts'
 import { toCanonicalJson } from '../../schema/canonical-json.ts'
 import type { Entry } from '../../storage/contract.ts'
 import { readArguments } from './arguments.ts'
 import type { CallArguments } from './arguments.ts'
 import type { AgentAction } from './actions.ts'
-import { parseQuery } from './query.ts'
 import { toErrorResult, toResult } from './results.ts'
 
 // The door for agents: a call of a tool becomes an operation, and its outcome a result.
@@ -93,7 +94,7 @@ async function run (open: OpenAction, given: CallArguments, source: AgentRequest
         // The tag of an item depends on all properties that its caller sees.
         needsWholeItems: view.type.hidden !== undefined
       },
-      parseQuery: () => parseQuery({ collection, action, lists: view.lists }, given.query),
+      parseQuery: () => parseQueryObject(getGrammar(collection), given.query),
       parseContent: () => parsed,
       applyPatch: (item) => parsed instanceof Problem ? parsed : applyPatch(view.type, item, parsed.value)
     },

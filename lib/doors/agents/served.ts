@@ -1,14 +1,20 @@
-import { collectHooks, getRequestHooks } from '../../engine/access/check-hooks.ts'
-import type { ActionName } from '../../engine/action.ts'
+import { checkAuthentication, checkRouteHooks } from '../../engine/access/check-door.ts'
 import { toCollection } from '../../engine/collection.ts'
 import type { Collection, Definition } from '../../engine/collection.ts'
 import type { ServedCollection } from '../../engine/registry.ts'
-import { getRouteOptions } from '../../engine/route-options.ts'
 import { BadMcp } from '../../errors/errors.ts'
 import { findAgentActions } from './actions.ts'
 import type { AgentAction } from './actions.ts'
 
 // The collections of the app that agents can use. Those that they cannot use safely are refused at boot.
+
+const door = {
+  calls: 'agents',
+  request: 'a request',
+  fail (message: string): never {
+    throw new BadMcp(message)
+  }
+}
 
 /** Returns what agents can do, in the order of the collections. */
 export function findServedActions (
@@ -22,9 +28,9 @@ export function findServedActions (
       throw new BadMcp(`two collections have the name ${name}, so a call could not say which one it is about. ` +
         'Leave one of them out.')
     }
-    checkAuthentication(collection, collections[0]!)
+    checkAuthentication(collection, collections[0]!, door)
     const actions = findAgentActions(collection)
-    checkRouteHooks(collection, actions)
+    checkRouteHooks(collection, actions.map(({ action }) => action), door)
     return actions
   })
 }
@@ -49,32 +55,4 @@ function findServed ({ name, attached }: Collection, registered: readonly Served
       'which a call of an agent cannot have. Leave it out.')
   }
   return collection
-}
-
-function checkAuthentication ({ name, access }: Collection, first: Collection): void {
-  if (access?.authenticate === first.access?.authenticate) return
-  throw new BadMcp(`${name} and ${first.name} do not have the same function access.authenticate, ` +
-    'so a request could have two callers. Share the function, for example with defineWith(); ' +
-    'a collection that is open to everyone states allow: \'public\' beside it.')
-}
-
-/** Hooks in `routes` do not run for agents: a caller that such a hook refuses could write through a tool. */
-function checkRouteHooks (collection: Collection, actions: readonly AgentAction[]): void {
-  const { name, http: { routes }, access, attached: { parent } } = collection
-  for (const { action } of actions) {
-    const { key, custom, rules } = action
-    const hasHooks = [routes.all, getRouteOptions(collection, action)].some((route) => collectHooks(route).length > 0)
-    const isExplicit = custom === undefined
-      ? rules.every((rule) => access?.explicit.has(rule as ActionName) === true)
-      : custom.allow !== undefined || access?.explicit.has('all') === true
-    if (hasHooks && !isExplicit) refuseHooks(name, key)
-  }
-  if (parent === undefined || parent.collection.access?.explicit.has('read') === true) return
-  if (getRequestHooks(parent.collection, 'read').length > 0) refuseHooks(parent.collection.name, 'read')
-}
-
-function refuseHooks (name: string, action: string): never {
-  throw new BadMcp(`the hooks in the routes of ${name} do not run for agents, ` +
-    `and its access does not state who may call ${action}. ` +
-    `State it in access.allow of ${name} ("public" means everyone), or leave the collection out.`)
 }

@@ -1,5 +1,4 @@
-import type { ActionName } from '../../engine/action.ts'
-import { collectHooks, getRequestHooks } from '../../engine/access/check-hooks.ts'
+import { checkAuthentication, checkRouteHooks } from '../../engine/access/check-door.ts'
 import { isDefinition, toCollection } from '../../engine/collection.ts'
 import type { Collection, Definition } from '../../engine/collection.ts'
 import { readReceiptTimes } from '../../engine/receipts.ts'
@@ -10,7 +9,7 @@ import { formatValue } from '../../errors/format-value.ts'
 import { isObject } from '../../http/json-value.ts'
 import type { RouteOptions } from '../../engine/definition.ts'
 import type { ServedCollection } from '../../engine/registry.ts'
-import { getRouteOptions, registerOptions } from '../../engine/route-options.ts'
+import { registerOptions } from '../../engine/route-options.ts'
 import { getSingleActions } from '../../engine/table.ts'
 
 // The options of the plugin `batch`, and the checks at boot.
@@ -157,6 +156,14 @@ function readReceipts (idempotency: BatchIdempotencyOptions = {}): ReceiptSettin
   })
 }
 
+const door = {
+  calls: 'parts of a batch',
+  request: 'a batch',
+  fail (message: string): never {
+    throw new BadBatch(message)
+  }
+}
+
 /** Returns where the app serves the collections. Refuses those that a batch cannot contain. */
 export function findServed (
   { collections, idempotency }: BatchSettings,
@@ -173,9 +180,9 @@ export function findServed (
   for (const [index, { path, collection }] of served.entries()) {
     checkPath(path, collection, served.slice(0, index))
     checkTransactions(collection, served[0]!.collection)
-    checkAuthentication(collection, served[0]!.collection)
-    checkRouteHooks(collection)
+    checkAuthentication(collection, served[0]!.collection, door)
     checkParent(collection)
+    checkRouteHooks(collection, getSingleActions(collection), door)
   }
   const keeper = findReceiptKeeper(served)
   if (keeper !== undefined) {
@@ -222,40 +229,12 @@ function checkTransactions ({ name, storage }: Collection, first: Collection): v
   }
 }
 
-function checkAuthentication ({ name, access }: Collection, first: Collection): void {
-  if (access?.authenticate === first.access?.authenticate) return
-  throw new BadBatch(`${name} and ${first.name} do not have the same function access.authenticate, ` +
-    'so a batch could have two callers. Share the function, for example with defineWith(); ' +
-    'a collection that is open to everyone states allow: \'public\' beside it.')
-}
-
-/** Hooks in `routes` do not run for parts: a caller that such a hook refuses could write through a batch. */
-function checkRouteHooks (collection: Collection): void {
-  const { name, http: { routes }, access } = collection
-  for (const part of getSingleActions(collection)) {
-    const { name: action, custom } = part
-    const hasHooks = [routes.all, getRouteOptions(collection, part)].some((route) => collectHooks(route).length > 0)
-    const isExplicit = custom === undefined
-      ? access?.explicit.has(action as ActionName)
-      : custom.allow !== undefined || access?.explicit.has('all')
-    if (!hasHooks || isExplicit === true) continue
-    throw new BadBatch(`the hooks in the routes of ${name} do not run for parts of a batch, ` +
-      `and its access does not state who may call ${action}. ` +
-      `State it in access.allow of ${name} ("public" means everyone), or leave the collection out.`)
-  }
-}
-
-/** Parts of a nested collection read the parent, in the same transaction and without its hooks. */
+/** Parts of a nested collection read the parent, in the same transaction. */
 function checkParent ({ name, storage, attached: { parent } }: Collection): void {
   if (parent === undefined) return
-  const { name: parentName, storage: { database }, access } = parent.collection
-  if (database !== storage.database) {
-    throw new BadBatch(`${parentName}, in which ${name} is nested, is in another database. Leave ${name} out.`)
-  }
-  const hasHooks = getRequestHooks(parent.collection, 'read').length > 0
-  if (!hasHooks || access?.explicit.has('read') === true) return
-  throw new BadBatch(`the hooks in the routes of ${parentName} do not run for parts of ${name}, which is nested in ` +
-    `it. State in access.allow of ${parentName} who may read it ("public" means everyone), or leave ${name} out.`)
+  const { name: parentName, storage: { database } } = parent.collection
+  if (database === storage.database) return
+  throw new BadBatch(`${parentName}, in which ${name} is nested, is in another database. Leave ${name} out.`)
 }
 
 /** A key belongs to a caller. Without `access.authenticate`, the library cannot know who that is. */
