@@ -308,7 +308,8 @@ test('the 409 for an item that others refer to names only collections that the c
     }
     const named = { message: new RegExp(`Items of ${name} refer to this item`) }
     await t.rejects(app.collection(related.users).remove(name), named, `${name}, the app`)
-    const error: unknown = await app.collection(related.users).remove(name, { caller: undefined }).catch((thrown) => thrown)
+    const anonymous = { caller: undefined }
+    const error: unknown = await app.collection(related.users).remove(name, anonymous).catch((thrown) => thrown)
     t.match(error, { statusCode: 409 })
     t.notMatch(JSON.stringify(error), /sources/, 'an app can log it as JSON')
   }
