@@ -8,6 +8,7 @@ import { chooseConfig, choosePlan, chooseRows, describeOperation, itemIds } from
 import type { Config, Operation } from './plan.ts'
 import { Random } from './random.ts'
 import { replaceGlobals, useWorld } from './replace-globals.ts'
+import { reuseValidators } from './reuse-validators.ts'
 import { createService, lease, limit } from './service.ts'
 import type { AppConfig, Notice, Probe, Service } from './service.ts'
 import { getOwner } from './transaction.ts'
@@ -78,6 +79,7 @@ const fixtures = new Map<string, Fixture>()
 const unhandled: unknown[] = []
 
 replaceGlobals()
+reuseValidators()
 process.on('unhandledRejection', (error) => unhandled.push(error))
 
 export async function runHistory (seed: number, options: HistoryOptions = {}): Promise<History> {
