@@ -5,7 +5,7 @@ import { hasNoEffect } from '../../lib/errors/failure.ts'
 import { Locks } from './locks.ts'
 import type { Isolation } from './locks.ts'
 import { createStorage } from './storage.ts'
-import { getOwner, RolledBack, SimulatedTransaction } from './transaction.ts'
+import { copyRow, getOwner, RolledBack, SimulatedTransaction } from './transaction.ts'
 import type { Row } from './transaction.ts'
 import type { World } from './world.ts'
 
@@ -118,7 +118,7 @@ export class Database {
   }
 
   createEntry (id: Id, item: Readonly<Row>): Entry<Row> {
-    return Object.freeze({ id, item: deepFreeze(structuredClone(item)), version: `v${++this.#versions}` })
+    return Object.freeze({ id, item: deepFreeze(copyRow(item)), version: `v${++this.#versions}` })
   }
 
   lock (transaction: SimulatedTransaction, key: string): Promise<void> {

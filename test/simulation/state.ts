@@ -58,14 +58,22 @@ export function isLive (row: Row | undefined): row is Row {
   return row !== undefined && (row.deletedAt ?? null) === null
 }
 
+/** The same rows are compared in many states. */
+const normalized = new WeakMap<Row, string>()
+
 /** The model does not know when a row was deleted. */
 export function normalizeRow (row: Row | undefined): string {
   if (row === undefined) return 'none'
+  const known = normalized.get(row)
+  if (known !== undefined) return known
   const { deletedAt, ...rest } = row
-  return `${isLive(row) ? '' : 'deleted '}${toText(rest)}`
+  const text = `${isLive(row) ? '' : 'deleted '}${toText(rest)}`
+  normalized.set(row, text)
+  return text
 }
 
 /** The properties that are not undefined, in one order. */
 export function toText (row: Row): string {
-  return JSON.stringify(Object.entries(row).filter(([, value]) => value !== undefined).sort())
+  const entries = Object.entries(row).filter(([, value]) => value !== undefined)
+  return JSON.stringify(entries.sort(([a], [b]) => a < b ? -1 : 1))
 }

@@ -17,6 +17,7 @@ import type { PageSource } from '../../lib/storage/memory/page.ts'
 import { RelatedReader } from '../../lib/storage/memory/related.ts'
 import type { Rows, Table } from '../../lib/storage/memory/table.ts'
 import type { Database } from './database.ts'
+import { copyRow } from './transaction.ts'
 import type { Row, SimulatedTransaction } from './transaction.ts'
 
 // The methods of the contract, over the simulated database.
@@ -159,7 +160,7 @@ export function createStorage (database: Database, table: Table<Row>, options: S
 
 /** As a driver does: each statement returns objects of its own, which nothing protects. */
 function copyEntry (entry: Entry<Row>): Entry<Row> {
-  return { ...entry, item: structuredClone(entry.item) }
+  return { ...entry, item: copyRow(entry.item) }
 }
 
 function copyStored (result: Entry<Row> | Refusal): Entry<Row> | Refusal {

@@ -5,6 +5,15 @@ import { running } from './world.ts'
 
 export type Row = Record<string, unknown>
 
+/** The rows of histories contain no objects. To clone them takes longer. */
+export function copyRow (row: Readonly<Row>): Row {
+  return Object.values(row).some(isObject) ? structuredClone(row) : { ...row }
+}
+
+function isObject (value: unknown): boolean {
+  return typeof value === 'function' || (typeof value === 'object' && value !== null)
+}
+
 /** The database has rolled the transaction back. It runs again. */
 export class RolledBack extends Error {}
 

@@ -72,7 +72,9 @@ export class World {
   setTimer (run: () => void, milliseconds = 0): object {
     const timer = { ref: () => timer, unref: () => timer, hasRef: () => true, refresh: () => timer }
     const delay = Math.max(1, milliseconds)
-    this.#timers.set(timer, { owner: running.getStore(), delay, at: this.now + delay, run: AsyncResource.bind(run) })
+    const context = new AsyncResource('Timer')
+    const runInContext = () => context.runInAsyncScope(run)
+    this.#timers.set(timer, { owner: running.getStore(), delay, at: this.now + delay, run: runInContext })
     return timer
   }
 
