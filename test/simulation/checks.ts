@@ -18,7 +18,7 @@ export function findViolations (observed: Observed, journal: readonly Commit[]):
     ...checkKeys(observed, journal),
     ...checkKeysInUse(observed),
     ...observed.config.app.hasCommitHook ? checkNotices(observed, journal) : [],
-    ...checkQueues(observed),
+    ...checkQueues(observed, journal),
     ...checkLocks(observed, journal),
     ...checkOrderOfLocks(observed),
     ...checkRuns(observed, states),
@@ -101,27 +101,30 @@ function checkNotices ({ notices, attempts }: Observed, journal: readonly Commit
   })
 }
 
-/** If all writes wait in the queue of their item, none loses a race, so no hook is called twice. */
-function checkQueues ({ attempts, calls, config }: Observed): string[] {
-  const isQueued = !config.hasFaults &&
-    config.app.processes === 1 &&
-    // A process that is closed still ends its requests, while another one has begun.
-    config.ending === undefined &&
-    config.isolation === 'locks' &&
-    attempts.every(({ operation }) => waitsInQueue(operation))
-  if (!isQueued) return []
-  return attempts.flatMap(({ name, result }) => {
+/**
+ * Writes that wait in the queue of their item lose no race to each other. So no hook is called twice, unless another
+ * process or another kind of write has changed the item meanwhile, or the database has rolled something back.
+ */
+function checkQueues ({ attempts, calls, config, rolledBack }: Observed, journal: readonly Commit[]): string[] {
+  // A process that is closed still ends its requests, while another one has begun.
+  if (config.hasFaults || config.ending !== undefined || config.isolation === 'optimistic') return []
+  const queued = attempts.filter(({ operation }) => waitsInQueue(operation))
+  return queued.flatMap(({ name, process, operation: { actions: [action] }, result, start, end }) => {
+    const names = new Set(queued.filter((other) => other.process === process).map((other) => other.name))
+    const isOvertaken = journal
+      .slice(start, end)
+      .some(({ owner, changes }) => !names.has(owner) && changes.some(({ id }) => id === action!.id))
+    if (isOvertaken || rolledBack.has(name) || result?.code === 'not-unique') return []
     return ['beforeValidation', 'run']
-      .filter((hook) => result?.code !== 'not-unique' && (calls.get(`${name} ${hook}`) ?? 0) > 1)
+      .filter((hook) => (calls.get(`${name} ${hook}`) ?? 0) > 1)
       .map((hook) => `queue: ${name} called ${hook} several times in one process`)
   })
 }
 
-/** Or is a read. A batch or a transaction waits for no queue. */
+/** A batch or a transaction waits for no queue. */
 function waitsInQueue (operation: Operation): boolean {
   const { verb } = operation.actions[0]!
-  const isOfItem = verb !== 'create' && verb !== 'put' && !isWide(verb)
-  return isAlone(operation) && isOfItem
+  return isAlone(operation) && verb !== 'create' && !isWide(verb)
 }
 
 /** What has locked all that it writes loses no race. So it runs once, unless the database rolls it back. */

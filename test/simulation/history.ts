@@ -20,6 +20,7 @@ import { World } from './world.ts'
 export interface Attempt {
   readonly name: string
   readonly operation: Operation
+  readonly process: number
   /** How many commits there were. */
   readonly start: number
   end: number
@@ -344,6 +345,7 @@ class Run {
     const attempt: Attempt = {
       name,
       operation,
+      process,
       start: journal.length,
       end: -1,
       result: undefined,
