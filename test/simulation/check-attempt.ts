@@ -79,13 +79,17 @@ class AttemptCheck {
     return result.status >= 400 ? this.#checkRefusal(result) : this.#checkSuccess(result)
   }
 
-  /** Nothing that the caller must not see is in the response. */
+  /** Nothing that the caller must not see is in the response, or kept for its idempotency key. */
   #checkText ({ text }: Result): string[] {
-    const { caller } = this.#attempt.operation
+    const { name, operation: { caller } } = this.#attempt
     if (caller === 'root') return []
     const others = ['ann', 'bob', 'gus'].filter((other) => other !== caller)
     const secrets = ['hush-', 'tel-', '"shared":false', ...others.flatMap((other) => [`of-${other}`, `"owner":"${other}"`])]
-    return secrets.filter((secret) => text.includes(secret)).map((secret) => `secret: response has ${secret}`)
+    const kept = this.#journal.filter(({ owner }) => owner === name).flatMap(({ answers }) => answers).join()
+    return [
+      ...secrets.filter((secret) => text.includes(secret)).map((secret) => `secret: response has ${secret}`),
+      ...secrets.filter((secret) => kept.includes(secret)).map((secret) => `secret: what is kept has ${secret}`)
+    ]
   }
 
   #checkFailure ({ status, detail = '', code }: Result): string[] {
@@ -421,7 +425,7 @@ class AttemptCheck {
 
   #hasReceipt (): boolean {
     const names = this.#siblings.map(({ name }) => name)
-    return this.#journal.some(({ owner, hasReceipt }) => hasReceipt && names.includes(owner))
+    return this.#journal.some(({ owner, answers }) => answers.length > 0 && names.includes(owner))
   }
 
   /** Calls from code and parts of batches are not redirected. */

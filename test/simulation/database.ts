@@ -22,8 +22,8 @@ export interface Commit {
   /** The attempt on whose behalf it was done. */
   readonly owner: string
   readonly changes: readonly Change[]
-  /** Whether it has stored the response to an idempotency key. */
-  readonly hasReceipt: boolean
+  /** The responses that it has stored for idempotency keys. */
+  readonly answers: readonly string[]
 }
 
 export type Fault = 'lost before' | 'lost after' | 'rolled back' | 'stale'
@@ -114,7 +114,7 @@ export class Database {
   seed (name: string, item: Row): void {
     const entry = this.createEntry(String(item.id), item)
     this.#tables.get(name)!.set(entry.id, entry)
-    this.journal.push({ owner: 'seed', changes: [{ table: name, id: entry.id, after: entry }], hasReceipt: false })
+    this.journal.push({ owner: 'seed', changes: [{ table: name, id: entry.id, after: entry }], answers: [] })
   }
 
   createEntry (id: Id, item: Readonly<Row>): Entry<Row> {
@@ -238,11 +238,11 @@ export class Database {
       .map(({ table, id, after }) => ({ table: table.shape.name, id, after }))
     transaction.commit()
     for (const [key, receipt] of transaction.receipts) this.receipts.set(key, receipt)
-    const hasReceipt = transaction.receipts.size > 0
-    if (changes.length === 0 && !hasReceipt) return
+    const answers = [...transaction.receipts.values()].map(({ answer = '' }) => answer)
+    if (changes.length === 0 && answers.length === 0) return
     if (this.#isolation === 'serializable') this.#failReaders(transaction)
     const { owner } = transaction
-    this.journal.push({ owner, changes, hasReceipt })
+    this.journal.push({ owner, changes, answers })
     const list = changes.map(({ table, id, after }) => {
       return `${table}/${id} ${after === undefined ? 'removed' : JSON.stringify(after.item)}`
     })
