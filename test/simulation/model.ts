@@ -284,7 +284,13 @@ class Model {
   }
 
   #listItems (): Row[] {
-    return this.#situation.state.list('items').filter((row) => isLive(row) && this.#isVisible(row))
+    return this.#situation.state.list('items')
+      .filter((row) => isLive(row) && this.#isVisible(row) && this.#isInScopeOfList(row))
+  }
+
+  /** `gus` lists the items of one group. It can read and write the others. */
+  #isInScopeOfList ({ group }: Row): boolean {
+    return this.#situation.caller !== 'gus' || group === 'g'
   }
 
   #listGroup (): Row[] {

@@ -223,7 +223,9 @@ export async function createService (config: AppConfig, options: ServiceOptions)
       },
       async scope (context) {
         await ask(context)
-        return isRoot(context) ? undefined : { values: { owner: String(context.caller) } }
+        if (isRoot(context)) return undefined
+        const isListOfGus = context.action === 'list' && (context.caller as unknown) === 'gus'
+        return { values: { owner: String(context.caller), ...isListOfGus && { group: 'g' } } }
       },
       visible: { secret: isRoot }
     },
