@@ -212,7 +212,7 @@ class Run {
     this.#fixture = fixture
     this.#doors = new Doors(world, (process) => fixture.services[process]!)
     world.timerChance = config.hasFaults ? random.pick([0.01, 0.05]) : 0
-    const rate = config.hasFaults ? random.pick([0, 0.02, 0.06, 0.15]) : 0
+    const rate = config.hasFaults ? random.pick([0, 0.02, 0.06, 0.15, 0.3]) : 0
     fixture.database.reset(world, {
       ...config,
       chooseFault: () => rate > 0 && world.random.chance(rate) ? world.random.pick(faults) : undefined

@@ -189,7 +189,8 @@ interface SeedRow {
  * What is stored when a history begins. With `isOther`, what the caller `ann` does not see is different: the hidden
  * properties, and the rows that are not in her scope.
  */
-export function chooseRows (random: Random, { app: { hasSoftDelete }, focus }: Config, isOther = false): SeedRow[] {
+export function chooseRows (random: Random, { app, focus }: Config, isOther = false): SeedRow[] {
+  const { hasSoftDelete, hasNested } = app
   const hidden = isOther ? 'other' : 'seed'
   const [deletionChance, astrayChance] = [random.pick([0.1, 0.4]), random.pick([0, 0, 0.3])]
   const chooseDeletion = () => hasSoftDelete && random.chance(deletionChance) ? { deletedAt: '2025-01-01T00:00:00.000Z' } : {}
@@ -207,7 +208,7 @@ export function chooseRows (random: Random, { app: { hasSoftDelete }, focus }: C
     const [group, n] = [random.pick(focus.groups), random.below(3)]
     const deletion = chooseDeletion()
     // What a deleted item refers to may be gone.
-    const personId = random.pick([undefined, ...isLive(deletion) ? existing : personIds])
+    const personId = random.pick(isLive(deletion) ? [...hasNested ? [] : [undefined], ...existing] : personIds)
     const row = {
       id,
       owner,
@@ -234,9 +235,9 @@ export function choosePlan (random: Random, config: Config): Operation[] {
   return Array.from({ length: count }, (_, index) => planner.chooseOperation(`o${index}`))
 }
 
-/** A few of them, half of them, or all. */
+/** One or two of them, a few, half of them, or all. */
 function chooseSome<Value> (random: Random, values: readonly Value[]): readonly Value[] {
-  const probability = random.pick([0.15, 0.3, 0.5, 1])
+  const probability = random.pick([0.08, 0.15, 0.3, 0.5, 1])
   const some = values.filter(() => random.chance(probability))
   return some.length > 0 ? some : values
 }

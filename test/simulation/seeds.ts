@@ -2,8 +2,7 @@
 // changes: then find one that fails without the fix again, or remove it.
 
 export const seeds: ReadonlyArray<{ readonly seed: number, readonly bug: string }> = [
-  { seed: 461, bug: 'a batch was refused if one of its writes lost a race, because it was repeated alone' },
-  { seed: 118, bug: 'a transaction whose listed item was removed did not run again if the call had a caller with a scope' },
-  { seed: 3988, bug: 'an action was refused if an item that it had listed was removed just before it was written' },
-  { seed: 1555, bug: 'a write whose function of redirects() never returned held up all later writes to its item' }
+  { seed: 216, bug: 'a batch was refused if one of its writes lost a race, because it was repeated alone' },
+  { seed: 375, bug: 'a transaction whose listed item was removed did not run again if the call had a caller with a scope' },
+  { seed: 1085, bug: 'a write whose function of redirects() never returned held up all later writes to its item' }
 ]
