@@ -121,10 +121,10 @@ function checkQueues ({ attempts, calls, config, rolledBack }: Observed, journal
   })
 }
 
-/** A batch or a transaction waits for no queue. */
+/** A batch or a transaction waits for no queue, nor does a removal that is one statement. */
 function waitsInQueue (operation: Operation): boolean {
   const { verb } = operation.actions[0]!
-  return isAlone(operation) && verb !== 'create' && !isWide(verb)
+  return isAlone(operation) && verb !== 'create' && verb !== 'remove' && !isWide(verb)
 }
 
 /** What has locked all that it writes loses no race. So it runs once, unless the database rolls it back. */
