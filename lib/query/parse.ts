@@ -26,7 +26,7 @@ export interface QueryRequest {
 }
 
 /** In characters. RFC 9110, section 4.1, recommends 8000 for a URI, and some proxies refuse much longer ones. */
-export const maxQueryLength = 8192
+const maxQueryLength = 8192
 
 /** How many relations a query names. Each calls rules. */
 const maxMentions = 100

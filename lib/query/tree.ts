@@ -67,7 +67,7 @@ export interface RelatedTree {
 }
 
 /** `some` or `none` of the related items. */
-export interface QuantifiedTree {
+interface QuantifiedTree {
   readonly kind: 'quantified'
   readonly has: 'some' | 'none'
   readonly filter: FilterTree

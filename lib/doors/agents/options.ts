@@ -37,7 +37,7 @@ export interface McpOptions {
    */
   limit?: number
   /**
-   * How many tools a caller can call in a minute, in this process. Anonymous callers are told apart by their address.
+   * How many tools a caller can call in a minute, in this process. Anonymous callers are identified by their address.
    *
    * @default 600
    * @example
